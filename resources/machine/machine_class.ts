@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/** The type `MachineClass`. @module */
+
+import { defineResource } from "../../cosi/resource.ts";
+import { MachineClassSpecSchema } from "../../proto/gen/omni/specs_pb.ts";
+import { writable } from "../access.ts";
+
+/** Selects machines by their labels. */
+export const MachineClass = defineResource({
+  type: "MachineClasses.omni.sidero.dev",
+  namespace: "default",
+  schema: MachineClassSpecSchema,
+  access: writable(),
+  display: {
+    displayType: "MachineClass",
+  },
+});
