@@ -141,6 +141,7 @@ import { MachineRequest } from "./provider/machine_request.ts";
 import { MachineRequestSet } from "./provider/machine_request_set.ts";
 import { MachineRequestSetStatus } from "./provider/machine_request_set_status.ts";
 import { MachineRequestStatus } from "./provider/machine_request_status.ts";
+import { MIRRORED } from "./mirror/mirrored.ts";
 import { AdvertisedEndpoint } from "./system/advertised_endpoint.ts";
 import { BackendStatus } from "./system/backend_status.ts";
 import { CertRefreshTick } from "./system/cert_refresh_tick.ts";
@@ -166,7 +167,7 @@ import { TalosUpgradeStatus } from "./talos/talos_upgrade_status.ts";
 import { TalosVersion } from "./talos/talos_version.ts";
 import { UpgradeRollout } from "./talos/upgrade_rollout.ts";
 
-/** All declared types, by area and then by name of their file. */
+/** All declared types, by area and then by name of their file; the copied ones come last. */
 export const CATALOGUE: readonly ResourceType[] = [
   AccessPolicy,
   AuthConfig,
@@ -326,4 +327,5 @@ export const CATALOGUE: readonly ResourceType[] = [
   TalosUpgradeStatus,
   TalosVersion,
   UpgradeRollout,
+  ...MIRRORED,
 ];

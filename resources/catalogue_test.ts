@@ -2,7 +2,7 @@
 
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { CATALOGUE } from "./catalogue.ts";
-import { NAMESPACES } from "./namespaces.ts";
+import { NAMESPACES, TALOS_MIRROR_NAMESPACE } from "./namespaces.ts";
 
 const TABLE = new URL("../../shared/facts/wire/resource_definitions.json", import.meta.url);
 
@@ -38,7 +38,9 @@ Deno.test({
   ignore: table === undefined,
   fn() {
     const declared = CATALOGUE
-      .filter(({ type }) => /\.(omni\.sidero|system\.sidero|cosi)\.dev$/.test(type))
+      .filter(({ type, namespace }) =>
+        namespace !== TALOS_MIRROR_NAMESPACE && !type.endsWith(".batuta.altlinux.org")
+      )
       .map(({ type, namespace, schema, display }) => ({
         type,
         namespace,
