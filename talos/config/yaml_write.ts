@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Prints values as YAML in the layout of Talos: a block inside a list item is indented by two, any
+ * other block goes to the next multiple of four.
+ *
+ * @module
+ */
+
+import { compareKeys, writeNumber, writeString } from "./yaml_scalar.ts";
+
+/** A value that can be printed. Objects keep their order; `Map` is for keys that are data. */
+export type YamlValue =
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | RawScalar
+  | readonly YamlValue[]
+  | ReadonlyMap<string, YamlValue>
+  | { readonly [key: string]: YamlValue | undefined };
+
+/** A scalar whose text is already YAML, such as an octal number. */
+export class RawScalar {
+  constructor(readonly text: string) {}
+}
+
+/** How deep one level is. Talos prints configurations with 4, Omni cleaned patches with 2. */
+export type IndentWidth = 2 | 4;
+
+/** Prints one document, with a newline at its end. */
+export function writeYaml(value: YamlValue, width: IndentWidth = 4): string {
+  if (isCollection(value) && sizeOf(value) > 0) {
+    return writeBlock(value, 0, width, true).slice(1) + "\n";
+  }
+  return writeInline(value, width) + "\n";
+}
+
+/** Joins documents in the way of Talos: a separator between them, none around them. */
+export function joinDocuments(documents: readonly string[]): string {
+  return documents.join("---\n");
+}
+
+/** The same mapping with its keys in the order in which Talos prints data keys. */
+export function sortedMap<T>(entries: Iterable<readonly [string, T]>): Map<string, T> {
+  return new Map([...entries].sort(([a], [b]) => compareKeys(a, b)));
+}
+
+type Collection = readonly YamlValue[] | ReadonlyMap<string, YamlValue> | {
+  readonly [key: string]: YamlValue | undefined;
+};
+
+function isCollection(value: YamlValue): value is Collection {
+  return typeof value === "object" && value !== null && !(value instanceof RawScalar);
+}
+
+function sizeOf(value: Collection): number {
+  if (Array.isArray(value)) return value.length;
+  if (value instanceof Map) return value.size;
+  let size = 0;
+  for (const item of Object.values(value)) if (item !== undefined) size++;
+  return size;
+}
+
+function entriesOf(value: Collection): Iterable<readonly [string, YamlValue | undefined]> {
+  return value instanceof Map ? value : Object.entries(value);
+}
+
+function next(indent: number, width: number): number {
+  return width * Math.floor((indent + width) / width);
+}
+
+/** Prints a collection that is not empty; every entry begins with a newline. */
+function writeBlock(value: Collection, indent: number, width: IndentWidth, root = false): string {
+  const pad = "\n" + " ".repeat(indent);
+  let out = "";
+  if (Array.isArray(value)) {
+    for (const item of value as readonly YamlValue[]) {
+      if (isCollection(item) && sizeOf(item) > 0) {
+        // The first entry shares the line of the dash.
+        out += pad + "- " + writeBlock(item, indent + 2, width).slice(indent + 3);
+      } else out += pad + "- " + writeInline(item, indent + 2);
+    }
+    return out;
+  }
+  const bodyIndent = root ? width : next(indent, width);
+  for (const [key, item] of entriesOf(value)) {
+    if (item === undefined) continue;
+    const name = writeString(key, bodyIndent);
+    const explicit = name.length > 128 || name.includes("\n");
+    out += explicit ? `${pad}? ${name}${pad}:` : `${pad}${name}:`;
+    if (!isCollection(item) || sizeOf(item) === 0) out += " " + writeInline(item, bodyIndent);
+    else if (!explicit) out += writeBlock(item, bodyIndent, width);
+    else out += writeBlock(item, bodyIndent, width).slice(indent + 2);
+  }
+  return out;
+}
+
+function writeInline(value: YamlValue, bodyIndent: number): string {
+  switch (typeof value) {
+    case "string":
+      return writeString(value, bodyIndent);
+    case "number":
+      return writeNumber(value);
+    case "bigint":
+      return value.toString();
+    case "boolean":
+      return value ? "true" : "false";
+    default:
+      if (value === null) return "null";
+      if (value instanceof RawScalar) return value.text;
+      return Array.isArray(value) ? "[]" : "{}";
+  }
+}
