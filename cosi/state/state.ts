@@ -30,11 +30,11 @@ export interface StateEvent {
   readonly type: EventType;
   readonly resource: RawResource;
   /** The resource before an `updated`. */
-  readonly old?: RawResource;
+  readonly old?: RawResource | undefined;
   /** From here a watch can go on; absent where there is no such point. */
-  readonly bookmark?: Uint8Array;
+  readonly bookmark?: Uint8Array | undefined;
   /** Why the watch ended, for `errored`. */
-  readonly error?: string;
+  readonly error?: string | undefined;
 }
 
 /** Options of a watch of one resource. */

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The state itself: every resource in memory, changes made durable before anyone sees them.
+ *
+ * Architecture invariant: what a reader or a watcher has seen survives the end of the process, unless
+ * its type is ephemeral; what was acknowledged is what was seen.
+ *
+ * @module
+ */
+
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { CodedError } from "../../base/errors.ts";
+import { type Logger, silentLogger } from "../../base/log.ts";
+import type { Instant, Kind, Ref } from "../resource.ts";
+import type { Store, StoreImage } from "../store/store.ts";
+import {
+  bookmarkOutOfHistory,
+  type Epoch,
+  EPOCHS_KEPT,
+  newCookie,
+  resolveBookmark,
+} from "./bookmark.ts";
+import { type Change, CommitQueue } from "./commit_queue.ts";
+import { type HistoryLimits, KindEvent } from "./history.ts";
+import { KindTable } from "./kind_table.ts";
+import { RawResource } from "./raw_resource.ts";
+import {
+  decideCreate,
+  decideDestroy,
+  decideTeardown,
+  decideUpdate,
+  describeRef,
+  notFound,
+} from "./rules.ts";
+import { compileSelection, type Matcher } from "./selection.ts";
+import { inSlices } from "./slices.ts";
+import type {
+  ResourceDraft,
+  Selection,
+  State,
+  StateEvent,
+  UpdateOptions,
+  WatchKindOptions,
+  WatchOptions,
+  WriteOptions,
+} from "./state.ts";
+import { Watcher, type WatcherOptions } from "./watcher.ts";
+
+/** Events of a kind that are kept: enough for a burst over a large cluster, bounded in bytes. */
+const HISTORY: HistoryLimits = { events: 10_000, bytes: 16 << 20 };
+
+/** Options of {@linkcode openState}. */
+export interface StateOptions {
+  /** Where the state is kept; it is closed with the state. */
+  readonly store: Store;
+  /** Whether the resources of a type live in memory only. */
+  readonly isEphemeral?: (type: string) => boolean;
+  readonly clock?: Clock;
+  readonly log?: Logger;
+  /** Bounds of the events kept for each kind. */
+  readonly history?: Partial<HistoryLimits>;
+  /** Is told once when the store is broken: the process should end and start again. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+/** The state, with what only its own process may ask. */
+export interface StateCore extends State {
+  /** The resource at this moment, `undefined` when it is not there. */
+  peek(ref: Ref): RawResource | undefined;
+  /** The resources of a kind at this moment, sorted by ID. For selections that an index serves. */
+  snapshot(kind: Kind, selection?: Selection): readonly RawResource[];
+  /** All namespaces and types that hold or held resources. */
+  kinds(): readonly Kind[];
+  /** The number of resources by namespace. */
+  resourceCounts(): ReadonlyMap<string, number>;
+  /** The number of open watches. */
+  watchCount(): number;
+  /** Finishes the writes on their way, ends all watches and closes the store. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the state: reads the store in full.
+ *
+ * Throws what the store throws when it cannot be read; the store is closed then.
+ */
+export async function openState(options: StateOptions): Promise<StateCore> {
+  const { store, log = silentLogger, clock = systemClock } = options;
+  const start = clock.nowMs();
+  try {
+    const image = await store.load();
+    const epoch: Epoch = { cookie: newCookie(), startRevision: image.revision };
+    const epochs = [...image.epochs.slice(1 - EPOCHS_KEPT), epoch];
+    const core = new Core(options, image, epochs);
+    let count = 0;
+    for await (const resources of image.resources) {
+      for (const resource of resources) core.restore(resource);
+      count += resources.length;
+    }
+    if (!store.immediate) {
+      await store.commit({ changes: [], revision: image.revision, epochs });
+      log.info("state loaded", { count, durationMs: clock.nowMs() - start });
+    }
+    return core;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+class Core implements StateCore {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #isEphemeral: (type: string) => boolean;
+  readonly #limits: HistoryLimits;
+  readonly #epochs: readonly Epoch[];
+  readonly #cookie: bigint;
+  readonly #queue: CommitQueue;
+  #closed = false;
+  /** By namespace, then by type. */
+  readonly #tables = new Map<string, Map<string, KindTable>>();
+
+  constructor(options: StateOptions, image: StoreImage, epochs: readonly Epoch[]) {
+    this.#store = options.store;
+    this.#clock = options.clock ?? systemClock;
+    this.#isEphemeral = options.isEphemeral ?? (() => false);
+    this.#limits = { ...HISTORY, ...options.history };
+    this.#epochs = epochs;
+    this.#cookie = epochs[epochs.length - 1]?.cookie ?? 0n;
+    for (const kind of image.kinds) this.#table(kind, kind.revision);
+    this.#queue = new CommitQueue({
+      store: options.store,
+      revision: image.revision,
+      apply: (changes) => this.#apply(changes),
+      onFailure: options.onFailure ?? (() => {}),
+    });
+  }
+
+  /** Takes in a resource that the store held. */
+  restore(resource: RawResource): void {
+    this.#table(resource.metadata).put(resource);
+  }
+
+  #find({ namespace, type }: Kind): KindTable | undefined {
+    return this.#tables.get(namespace)?.get(type);
+  }
+
+  #table({ namespace, type }: Kind, lastRevision = 0): KindTable {
+    let byType = this.#tables.get(namespace);
+    if (byType === undefined) this.#tables.set(namespace, byType = new Map());
+    let table = byType.get(type);
+    if (table === undefined) {
+      table = new KindTable({
+        namespace,
+        type,
+        ephemeral: this.#isEphemeral(type),
+        limits: this.#limits,
+        lastRevision,
+      });
+      byType.set(type, table);
+    }
+    return table;
+  }
+
+  #now(): Instant {
+    const ms = this.#clock.nowMs();
+    const seconds = Math.floor(ms / 1000);
+    return { seconds: BigInt(seconds), nanos: Math.floor((ms - seconds * 1000) * 1e6) };
+  }
+
+  /** Makes durable changes visible and publishes them. */
+  #apply(changes: readonly Change[]): void {
+    const published = new Map<KindTable, KindEvent[]>();
+    for (const { table, id, stored, next, revision } of changes) {
+      const resource = next ?? stored;
+      if (resource === undefined) continue;
+      if (next === undefined) table.remove(id);
+      else table.put(next);
+      const type = next === undefined ? "destroyed" : stored === undefined ? "created" : "updated";
+      const old = type === "updated" ? stored : undefined;
+      const event = new KindEvent(type, resource, old, revision, this.#cookie);
+      const events = published.get(table);
+      if (events === undefined) published.set(table, [event]);
+      else events.push(event);
+    }
+    for (const [table, events] of published) table.publish(events);
+  }
+
+  peek(ref: Ref): RawResource | undefined {
+    return this.#find(ref)?.get(ref.id);
+  }
+
+  snapshot(kind: Kind, selection: Selection = {}): readonly RawResource[] {
+    const matcher = compileSelection(selection);
+    const found = this.#find(kind)?.candidates(selection.labelQueries ?? []) ?? [];
+    return matcher === undefined ? found : found.filter(matcher);
+  }
+
+  kinds(): readonly Kind[] {
+    const kinds: Kind[] = [];
+    for (const byType of this.#tables.values()) {
+      for (const { namespace, type } of byType.values()) kinds.push({ namespace, type });
+    }
+    return kinds;
+  }
+
+  resourceCounts(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const [namespace, byType] of this.#tables) {
+      let count = 0;
+      for (const table of byType.values()) count += table.size;
+      counts.set(namespace, count);
+    }
+    return counts;
+  }
+
+  watchCount(): number {
+    let count = 0;
+    for (const byType of this.#tables.values()) {
+      for (const table of byType.values()) count += table.listenerCount;
+    }
+    return count;
+  }
+
+  get(ref: Ref): Promise<RawResource> {
+    const resource = this.peek(ref);
+    return resource === undefined ? Promise.reject(notFound(ref)) : Promise.resolve(resource);
+  }
+
+  async list(kind: Kind, selection: Selection = {}): Promise<readonly RawResource[]> {
+    const matcher = compileSelection(selection);
+    const found = this.#find(kind)?.candidates(selection.labelQueries ?? []) ?? [];
+    return matcher === undefined ? found : await select(found, matcher);
+  }
+
+  async create(draft: ResourceDraft, options: WriteOptions = {}): Promise<RawResource> {
+    const now = this.#now();
+    const created = await this.#queue.submit(
+      this.#table(draft.metadata),
+      draft.metadata.id,
+      (stored) => decideCreate(stored, draft, options, now),
+    );
+    return stored(created, draft.metadata);
+  }
+
+  async update(draft: ResourceDraft, options: UpdateOptions = {}): Promise<RawResource> {
+    const ref = draft.metadata;
+    const updated = await this.#existing(
+      ref,
+      (stored) => decideUpdate(stored, draft, options, this.#now()),
+    );
+    return stored(updated, ref);
+  }
+
+  async teardown(ref: Ref, options: WriteOptions = {}): Promise<boolean> {
+    const marked = await this.#existing(
+      ref,
+      (stored) => decideTeardown(stored, ref, options, this.#now()),
+    );
+    return stored(marked, ref).metadata.finalizers.length === 0;
+  }
+
+  async destroy(ref: Ref, options: WriteOptions = {}): Promise<void> {
+    await this.#existing(ref, (stored) => {
+      decideDestroy(stored, ref, options);
+      return undefined;
+    });
+  }
+
+  /** A write to what must exist; a kind that nobody has written is not made up for it. */
+  #existing(
+    ref: Ref,
+    decide: (stored: RawResource | undefined) => RawResource | undefined,
+  ): Promise<RawResource | undefined> {
+    const table = this.#find(ref);
+    if (table === undefined) return Promise.reject(notFound(ref));
+    return this.#queue.submit(table, ref.id, decide);
+  }
+
+  async teardownAndDestroy(
+    ref: Ref,
+    options: WriteOptions & { signal?: AbortSignal } = {},
+  ): Promise<void> {
+    if (!await this.teardown(ref, options)) await this.#untilFree(ref, options.signal);
+    try {
+      await this.destroy(ref, options);
+    } catch (error) {
+      // Somebody else has finished the work.
+      if (error instanceof CodedError && error.code === "notFound") return;
+      throw error;
+    }
+  }
+
+  /** Waits until a resource has no finalizers or is gone. */
+  async #untilFree(ref: Ref, signal: AbortSignal | undefined): Promise<void> {
+    const watch = this.#watchOne(ref, { signal: signal ?? new AbortController().signal });
+    for await (const events of watch) {
+      for (const { type, resource, error } of events) {
+        if (type === "destroyed") return;
+        if (type === "errored") throw new CodedError("unavailable", error ?? "Watch failed");
+        if (resource.metadata.finalizers.length === 0) return;
+      }
+    }
+    throw new CodedError("cancelled", `Cannot wait for the finalizers of ${describeRef(ref)}`);
+  }
+
+  watch(ref: Ref, options: WatchOptions): Promise<AsyncIterable<readonly StateEvent[]>> {
+    try {
+      return Promise.resolve(this.#watchOne(ref, options));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #watchOne(ref: Ref, options: WatchOptions): Watcher {
+    const table = this.#table(ref);
+    const { history } = table;
+    let position = this.#startPosition(table, options, ref.id);
+    const initial: StateEvent[] = [];
+    if (position === undefined) {
+      position = history.head;
+      const resource = table.get(ref.id);
+      const type = resource === undefined ? "destroyed" : "created";
+      initial.push(
+        new KindEvent(
+          type,
+          resource ?? RawResource.tombstone(ref.namespace, ref.type, ref.id),
+          undefined,
+          history.lastRevision,
+          this.#cookie,
+        ),
+      );
+    }
+    const { signal } = options;
+    return this.#open({ table, id: ref.id, matcher: undefined, initial, position, signal });
+  }
+
+  async watchKind(
+    kind: Kind,
+    options: WatchKindOptions,
+  ): Promise<AsyncIterable<readonly StateEvent[]>> {
+    const table = this.#table(kind);
+    const { history } = table;
+    const matcher = compileSelection(options);
+    if (
+      options.bootstrapContents &&
+      (options.startFromBookmark !== undefined || (options.tailEvents ?? 0) > 0)
+    ) {
+      throw new CodedError(
+        "invalidArgument",
+        "Cannot watch: a bootstrap goes neither with tail events nor with a bookmark",
+      );
+    }
+    const position = this.#startPosition(table, options, undefined) ?? history.head;
+    const revision = history.lastRevision;
+    const contents = options.bootstrapContents
+      ? table.candidates(options.labelQueries ?? [])
+      : undefined;
+    const initial: StateEvent[] = [];
+    const { signal } = options;
+    const watcher = this.#open({ table, id: undefined, matcher, initial, position, signal });
+    const tombstone = RawResource.tombstone(kind.namespace, kind.type, "");
+    if (contents !== undefined) {
+      const selected = matcher === undefined ? contents : await select(contents, matcher);
+      for (const resource of selected) initial.push({ type: "created", resource });
+      initial.push(new KindEvent("bootstrapped", tombstone, undefined, revision, this.#cookie));
+    }
+    if (options.bootstrapBookmark) {
+      initial.push(new KindEvent("noop", tombstone, undefined, revision, this.#cookie));
+    }
+    return watcher;
+  }
+
+  #open(options: WatcherOptions): Watcher {
+    if (this.#closed) throw new CodedError("unavailable", "Cannot watch: the state is closed");
+    return new Watcher(options);
+  }
+
+  /** Where in the history a watch with a tail or a bookmark begins. */
+  #startPosition(
+    table: KindTable,
+    { tailEvents = 0, startFromBookmark }: WatchOptions,
+    id: string | undefined,
+  ): number | undefined {
+    const { history } = table;
+    if (startFromBookmark !== undefined) {
+      if (tailEvents > 0) {
+        throw new CodedError(
+          "invalidArgument",
+          "Cannot watch: tail events do not go with a bookmark",
+        );
+      }
+      const revision = resolveBookmark(startFromBookmark, this.#epochs, !table.ephemeral);
+      const position = history.positionAfter(revision);
+      if (position === undefined || revision > this.#queue.revision) throw bookmarkOutOfHistory();
+      return position;
+    }
+    if (tailEvents <= 0) return undefined;
+    if (id === undefined) return Math.max(history.first, history.head - tailEvents);
+    let position = history.head;
+    for (let left = tailEvents; left > 0 && position > history.first;) {
+      position--;
+      if (history.at(position)?.resource.metadata.id === id) left--;
+    }
+    return position;
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close();
+    this.#closed = true;
+    for (const byType of this.#tables.values()) {
+      for (const table of byType.values()) table.closeListeners();
+    }
+    await this.#store.close();
+  }
+}
+
+/** What a write has stored; the queue answers with it unless the write removes. */
+function stored(resource: RawResource | undefined, ref: Ref): RawResource {
+  if (resource === undefined) throw notFound(ref);
+  return resource;
+}
+
+function select(resources: readonly RawResource[], matcher: Matcher): Promise<RawResource[]> {
+  return inSlices(resources, matcher);
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The wire form of a resource, the message `cosi.resource.Resource`.
+ *
+ * A spec is always present, even empty; `proto_spec` is present only where it is not empty: the
+ * clients of the contract refuse both other ways.
+ *
+ * @module
+ */
+
+import { CodedError } from "../../base/errors.ts";
+import type { Instant, Metadata, Phase } from "../resource.ts";
+import {
+  BYTES,
+  fieldSize,
+  ProtoReader,
+  stringFieldSize,
+  utf8Size,
+  VARINT,
+  varintSize,
+  writeBytesField,
+  writeFieldHead,
+  writeStringField,
+  writeUtf8,
+  writeVarint,
+  writeVarint64,
+} from "./proto_bytes.ts";
+
+/** A resource as one piece of wire form, and where its parts are. */
+export interface ResourceWire {
+  readonly wire: Uint8Array;
+  readonly specStart: number;
+  readonly specEnd: number;
+}
+
+/** A resource taken apart; the spec is not copied. */
+export interface ParsedResource extends ResourceWire {
+  readonly metadata: Metadata;
+  readonly yamlSpec: string;
+}
+
+const EMPTY_LIST: readonly string[] = Object.freeze([]);
+const EMPTY_RECORD: Readonly<Record<string, string>> = Object.freeze({});
+
+/** Metadata of a resource that does not exist, as events without a resource carry it. */
+export function tombstoneMetadata(namespace: string, type: string, id: string): Metadata {
+  return {
+    namespace,
+    type,
+    id,
+    version: 0,
+    owner: "",
+    phase: "running",
+    created: undefined,
+    updated: undefined,
+    finalizers: EMPTY_LIST,
+    labels: EMPTY_RECORD,
+    annotations: EMPTY_RECORD,
+  };
+}
+
+function versionText(version: number): string {
+  return version === 0 ? "undefined" : String(version);
+}
+
+function varint64Size(value: bigint): number {
+  return value < 0n ? 10 : varintSize(Number(value));
+}
+
+function instantSize(instant: Instant): number {
+  return (instant.seconds === 0n ? 0 : 1 + varint64Size(instant.seconds)) +
+    (instant.nanos === 0 ? 0 : 1 + varintSize(instant.nanos));
+}
+
+function recordEntrySize(key: string, value: string): number {
+  return stringFieldSize(key) + stringFieldSize(value);
+}
+
+function recordSize(record: Readonly<Record<string, string>>): number {
+  let size = 0;
+  for (const key in record) size += fieldSize(recordEntrySize(key, record[key] ?? ""));
+  return size;
+}
+
+function metadataSize(metadata: Metadata): number {
+  let size = stringFieldSize(metadata.namespace) + stringFieldSize(metadata.type) +
+    stringFieldSize(metadata.id) + stringFieldSize(versionText(metadata.version)) +
+    stringFieldSize(metadata.owner) + stringFieldSize(metadata.phase) +
+    recordSize(metadata.labels) + recordSize(metadata.annotations);
+  if (metadata.created) size += fieldSize(instantSize(metadata.created));
+  if (metadata.updated) size += fieldSize(instantSize(metadata.updated));
+  for (const finalizer of metadata.finalizers) size += fieldSize(utf8Size(finalizer));
+  return size;
+}
+
+function writeInstant(buffer: Uint8Array, at: number, field: number, instant: Instant): number {
+  at = writeFieldHead(buffer, at, field, instantSize(instant));
+  if (instant.seconds !== 0n) {
+    buffer[at] = 1 << 3 | VARINT;
+    at = writeVarint64(buffer, at + 1, instant.seconds);
+  }
+  if (instant.nanos !== 0) {
+    buffer[at] = 2 << 3 | VARINT;
+    at = writeVarint(buffer, at + 1, instant.nanos);
+  }
+  return at;
+}
+
+function writeRecord(
+  buffer: Uint8Array,
+  at: number,
+  field: number,
+  record: Readonly<Record<string, string>>,
+): number {
+  for (const key in record) {
+    const value = record[key] ?? "";
+    at = writeFieldHead(buffer, at, field, recordEntrySize(key, value));
+    at = writeStringField(buffer, at, 1, key);
+    at = writeStringField(buffer, at, 2, value);
+  }
+  return at;
+}
+
+function writeMetadata(buffer: Uint8Array, at: number, metadata: Metadata): number {
+  at = writeStringField(buffer, at, 1, metadata.namespace);
+  at = writeStringField(buffer, at, 2, metadata.type);
+  at = writeStringField(buffer, at, 3, metadata.id);
+  at = writeStringField(buffer, at, 4, versionText(metadata.version));
+  at = writeStringField(buffer, at, 5, metadata.owner);
+  at = writeStringField(buffer, at, 6, metadata.phase);
+  if (metadata.created) at = writeInstant(buffer, at, 7, metadata.created);
+  if (metadata.updated) at = writeInstant(buffer, at, 8, metadata.updated);
+  for (const finalizer of metadata.finalizers) {
+    at = writeUtf8(buffer, writeFieldHead(buffer, at, 9, utf8Size(finalizer)), finalizer);
+  }
+  at = writeRecord(buffer, at, 10, metadata.labels);
+  return writeRecord(buffer, at, 11, metadata.annotations);
+}
+
+/** Encodes a resource. */
+export function encodeResource(
+  metadata: Metadata,
+  protoSpec: Uint8Array,
+  yamlSpec: string,
+): ResourceWire {
+  const metaSize = metadataSize(metadata);
+  const protoSize = protoSpec.length === 0 ? 0 : fieldSize(protoSpec.length);
+  const specSize = protoSize + stringFieldSize(yamlSpec);
+  const wire = new Uint8Array(fieldSize(metaSize) + fieldSize(specSize));
+  let at = writeMetadata(wire, writeFieldHead(wire, 0, 1, metaSize), metadata);
+  at = writeFieldHead(wire, at, 2, specSize);
+  if (protoSize !== 0) at = writeBytesField(wire, at, 1, protoSpec);
+  const specEnd = at;
+  writeStringField(wire, at, 2, yamlSpec);
+  return { wire, specStart: specEnd - protoSpec.length, specEnd };
+}
+
+/** Reads a version: a decimal number from 1, or `undefined` for none. */
+function parseVersion(text: string): number {
+  if (text === "undefined") return 0;
+  const version = Number(text);
+  if (!/^[0-9]{1,16}$/.test(text) || !Number.isSafeInteger(version)) {
+    throw new CodedError(
+      "invalidArgument",
+      `Metadata version must be "undefined" or a decimal number: current value is ${
+        JSON.stringify(text.slice(0, 64))
+      }`,
+    );
+  }
+  return version;
+}
+
+/** Reads a phase. */
+export function parsePhase(text: string): Phase {
+  if (text === "running" || text === "tearingDown") return text;
+  throw new CodedError(
+    "invalidArgument",
+    `Phase must be "running" or "tearingDown": current value is ${
+      JSON.stringify(text.slice(0, 64))
+    }`,
+  );
+}
+
+function readInstant(reader: ProtoReader): Instant {
+  const outer = reader.enter();
+  let seconds = 0n;
+  let nanos = 0;
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === (1 << 3 | VARINT)) seconds = BigInt(reader.varint64());
+    else if (tag === (2 << 3 | VARINT)) nanos = reader.int32();
+    else reader.skip(tag);
+  }
+  reader.leave(outer);
+  return { seconds, nanos: Math.max(0, nanos) };
+}
+
+function readEntry(reader: ProtoReader, into: Record<string, string>): void {
+  const outer = reader.enter();
+  let key = "";
+  let value = "";
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === (1 << 3 | BYTES)) key = reader.string();
+    else if (tag === (2 << 3 | BYTES)) value = reader.string();
+    else reader.skip(tag);
+  }
+  reader.leave(outer);
+  if (key === "__proto__") {
+    // An assignment would reach for the prototype, and the entry would be lost.
+    Object.defineProperty(into, key, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  } else into[key] = value;
+}
+
+/** Strings that many resources share, kept once. */
+export type Intern = (text: string) => string;
+
+const keepAsIs: Intern = (text) => text;
+
+/** Reads metadata up to the reader's end. */
+function readMetadata(reader: ProtoReader, intern: Intern): Metadata {
+  let namespace = "", type = "", id = "", version = "", owner = "", phase = "";
+  let created: Instant | undefined;
+  let updated: Instant | undefined;
+  let finalizers: string[] | undefined;
+  let labels: Record<string, string> | undefined;
+  let annotations: Record<string, string> | undefined;
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if ((tag & 7) !== BYTES) {
+      reader.skip(tag);
+      continue;
+    }
+    switch (tag >>> 3) {
+      case 1:
+        namespace = intern(reader.string());
+        break;
+      case 2:
+        type = intern(reader.string());
+        break;
+      case 3:
+        id = reader.string();
+        break;
+      case 4:
+        version = reader.string();
+        break;
+      case 5:
+        owner = intern(reader.string());
+        break;
+      case 6:
+        phase = reader.string();
+        break;
+      case 7:
+        created = readInstant(reader);
+        break;
+      case 8:
+        updated = readInstant(reader);
+        break;
+      case 9:
+        (finalizers ??= []).push(intern(reader.string()));
+        break;
+      case 10:
+        readEntry(reader, labels ??= {});
+        break;
+      case 11:
+        readEntry(reader, annotations ??= {});
+        break;
+      default:
+        reader.skip(tag);
+    }
+  }
+  return {
+    namespace,
+    type,
+    id,
+    version: parseVersion(version),
+    owner,
+    phase: parsePhase(phase),
+    created,
+    updated,
+    finalizers: finalizers ?? EMPTY_LIST,
+    labels: labels ?? EMPTY_RECORD,
+    annotations: annotations ?? EMPTY_RECORD,
+  };
+}
+
+/**
+ * Takes a resource apart.
+ *
+ * Throws `invalidArgument` for bytes that are no resource, a missing metadata or spec, a version or a
+ * phase that is none.
+ */
+export function decodeResource(wire: Uint8Array, intern: Intern = keepAsIs): ParsedResource {
+  const reader = new ProtoReader(wire);
+  let metadata: Metadata | undefined;
+  let specStart = 0;
+  let specEnd = 0;
+  let yamlSpec = "";
+  let hasSpec = false;
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag !== (1 << 3 | BYTES) && tag !== (2 << 3 | BYTES)) {
+      reader.skip(tag);
+      continue;
+    }
+    const outer = reader.enter();
+    if (tag === (1 << 3 | BYTES)) metadata = readMetadata(reader, intern);
+    else {
+      hasSpec = true;
+      for (let inner = reader.tag(); inner !== 0; inner = reader.tag()) {
+        if (inner === (1 << 3 | BYTES)) {
+          specEnd = reader.fieldEnd();
+          specStart = reader.at;
+          reader.at = specEnd;
+        } else if (inner === (2 << 3 | BYTES)) yamlSpec = reader.string();
+        else reader.skip(inner);
+      }
+    }
+    reader.leave(outer);
+  }
+  if (metadata === undefined) {
+    throw new CodedError("invalidArgument", "Resource has no metadata");
+  }
+  if (!hasSpec) throw new CodedError("invalidArgument", "Resource has no spec");
+  return { metadata, wire, specStart, specEnd, yamlSpec };
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The resources of one kind in the order of their IDs.
+ *
+ * A list of short arrays: inserting moves at most one of them, where a single array would move
+ * megabytes for each resource that is created.
+ *
+ * @module
+ */
+
+import { compareCodePoints } from "./label_query.ts";
+import type { RawResource } from "./raw_resource.ts";
+
+/** The place of one ID; the resource in it changes, the place stays. */
+export interface Slot {
+  readonly id: string;
+  resource: RawResource;
+}
+
+const CHUNK_LIMIT = 512;
+
+/** An ordered collection of slots. */
+export class SortedSlots {
+  readonly #chunks: Slot[][] = [];
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The last chunk whose first ID is not after `id`. */
+  #chunkFor(id: string): number {
+    let low = 0;
+    let high = this.#chunks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      const first = this.#chunks[middle]?.[0];
+      if (first !== undefined && compareCodePoints(first.id, id) <= 0) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /** Inserts a slot whose ID is not there yet. */
+  insert(slot: Slot): void {
+    this.#size++;
+    const at = this.#chunkFor(slot.id);
+    const chunk = this.#chunks[at];
+    if (chunk === undefined) {
+      this.#chunks.push([slot]);
+      return;
+    }
+    const last = chunk[chunk.length - 1];
+    // Appending in order, as a load does, fills chunks instead of halving them.
+    if (last !== undefined && compareCodePoints(last.id, slot.id) < 0) {
+      if (chunk.length < CHUNK_LIMIT) chunk.push(slot);
+      else this.#chunks.splice(at + 1, 0, [slot]);
+      return;
+    }
+    chunk.splice(position(chunk, slot.id), 0, slot);
+    if (chunk.length > CHUNK_LIMIT) {
+      this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK_LIMIT >> 1));
+    }
+  }
+
+  /** Removes the slot of an ID that is there. */
+  remove(id: string): void {
+    const at = this.#chunkFor(id);
+    const chunk = this.#chunks[at];
+    if (chunk === undefined) return;
+    const index = position(chunk, id);
+    if (chunk[index]?.id !== id) return;
+    chunk.splice(index, 1);
+    if (chunk.length === 0) this.#chunks.splice(at, 1);
+    this.#size--;
+  }
+
+  /** All resources in order. */
+  toArray(): RawResource[] {
+    const all: RawResource[] = [];
+    for (const chunk of this.#chunks) {
+      for (const slot of chunk) all.push(slot.resource);
+    }
+    return all;
+  }
+}
+
+/** The index of the first slot that is not before `id`. */
+function position(chunk: readonly Slot[], id: string): number {
+  let low = 0;
+  let high = chunk.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const slot = chunk[middle];
+    if (slot !== undefined && compareCodePoints(slot.id, id) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
