@@ -61,7 +61,7 @@ export async function runStep(step: Step, cwd: string = ROOT): Promise<StepResul
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [...step.args],
     cwd,
-    env: { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" },
+    env: { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1", RUST_BACKTRACE: "0" },
     stdin: "null",
   }).output();
   const decoder = new TextDecoder();
