@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+import assert from "node:assert/strict";
+import { codeOf } from "../base/errors.ts";
+import { silentLogger } from "../base/log.ts";
+import type { ByteStream } from "../rpc/stream.ts";
+import { randomNodeAddress, SERVER_ADDRESS } from "./addresses.ts";
+import { type Device, startDevice } from "./device.ts";
+import { generateKey } from "./keys.ts";
+
+interface Pair {
+  readonly server: Device;
+  readonly machine: Device;
+  readonly machineAddress: string;
+}
+
+/** A server and a machine that knows where the server is, not the other way round. */
+async function withPair(run: (pair: Pair) => Promise<void>): Promise<void> {
+  const serverKey = generateKey();
+  const machineKey = generateKey();
+  const machineAddress = randomNodeAddress();
+  const common = { port: 0, bindAddress: "127.0.0.1", log: silentLogger };
+  const server = await startDevice({
+    ...common,
+    privateKey: serverKey.privateKey,
+    address: SERVER_ADDRESS,
+  });
+  const machine = await startDevice({
+    ...common,
+    privateKey: machineKey.privateKey,
+    address: machineAddress,
+  });
+  try {
+    await server.peers.put("m", { publicKey: machineKey.publicKey, allowedIp: machineAddress });
+    await machine.peers.put("s", {
+      publicKey: serverKey.publicKey,
+      allowedIp: `${SERVER_ADDRESS}/128`,
+      endpoint: `127.0.0.1:${server.port}`,
+      keepaliveSeconds: 25,
+    });
+    await run({ server, machine, machineAddress });
+  } finally {
+    await machine.close();
+    await server.close();
+  }
+}
+
+async function writeAll(stream: ByteStream, data: Uint8Array): Promise<void> {
+  for (let at = 0; at < data.length;) at += await stream.write(data.subarray(at));
+}
+
+async function readAll(stream: ByteStream): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  const buffer = new Uint8Array(65_536);
+  for (let n = await stream.read(buffer); n !== null; n = await stream.read(buffer)) {
+    chunks.push(buffer.slice(0, n));
+  }
+  const all = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
+  }
+  return all;
+}
+
+function pattern(size: number): Uint8Array {
+  const data = new Uint8Array(size);
+  for (let i = 0; i < size; i++) data[i] = (i * 7 + (i >> 8)) & 0xff;
+  return data;
+}
+
+Deno.test("startDevice() carries some MiB each way between two devices", () =>
+  withPair(async ({ server, machine }) => {
+    const listener = await server.net.listen(0);
+    const accepted = listener[Symbol.asyncIterator]().next();
+    const client = await machine.net.dial(SERVER_ADDRESS, listener.port);
+    const { value } = await accepted;
+    const data = pattern(4 * 1024 * 1024);
+    const echo = (async () => {
+      const all = await readAll(value.stream);
+      await writeAll(value.stream, all);
+      await value.stream.closeWrite();
+    })();
+    const received = readAll(client);
+    await writeAll(client, data);
+    await client.closeWrite();
+    assert.deepEqual(await received, data);
+    await echo;
+    client.close();
+    value.stream.close();
+    listener.close();
+  }));
+
+Deno.test("startDevice() dials the machine once it has come", () =>
+  withPair(async ({ server, machine, machineAddress }) => {
+    const listener = await machine.net.listen(50_000);
+    // The server cannot begin: it does not know where the machine is. The packet waits.
+    const [stream, { value }] = await Promise.all([
+      server.net.dial(machineAddress, 50_000),
+      listener[Symbol.asyncIterator]().next(),
+    ]);
+    assert.equal(value.remoteAddress, SERVER_ADDRESS);
+    await writeAll(stream, new TextEncoder().encode("hello"));
+    const buffer = new Uint8Array(10);
+    assert.equal(await value.stream.read(buffer), 5);
+    stream.close();
+    assert.equal(await value.stream.read(buffer), null);
+    value.stream.close();
+    listener.close();
+    const stats = (await server.peers.stats()).get("m");
+    assert.ok(stats !== undefined && stats.lastHandshakeMs > 0);
+    assert.equal(stats.endpoint, `127.0.0.1:${machine.port}`);
+  }));
+
+Deno.test("dial() says that the port is closed", () =>
+  withPair(async ({ machine }) => {
+    await assert.rejects(
+      machine.net.dial(SERVER_ADDRESS, 9),
+      (error) => codeOf(error) === "unavailable" && /connection refused/.test(String(error)),
+    );
+  }));
+
+Deno.test("dial() stops when its signal aborts", () =>
+  withPair(async ({ server, machine, machineAddress }) => {
+    await machine.close();
+    const abort = new AbortController();
+    const dialing = server.net.dial(machineAddress, 1, { signal: abort.signal });
+    abort.abort();
+    await assert.rejects(dialing, (error) => codeOf(error) === "cancelled");
+  }));

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * IPv6 headers and the checksum of what they carry.
+ *
+ * There are no extension headers and no fragments: both ends of the tunnel have the same MTU, which
+ * is the smallest that IPv6 allows.
+ *
+ * @module
+ */
+
+/** Size of the header. */
+export const IPV6_HEADER_SIZE = 40;
+/** Offsets of the addresses in the header. */
+export const SOURCE_OFFSET = 8;
+export const DESTINATION_OFFSET = 24;
+
+/** Values of the field "next header". */
+export const PROTOCOL_TCP = 6;
+export const PROTOCOL_ICMPV6 = 58;
+
+const HOP_LIMIT = 64;
+
+/** Writes the header of a packet that fills `packet`. */
+export function writeIpv6Header(
+  packet: Uint8Array,
+  protocol: number,
+  source: Uint8Array,
+  destination: Uint8Array,
+): void {
+  const length = packet.length - IPV6_HEADER_SIZE;
+  packet[0] = 0x60;
+  packet[4] = length >> 8;
+  packet[5] = length & 0xff;
+  packet[6] = protocol;
+  packet[7] = HOP_LIMIT;
+  packet.set(source, SOURCE_OFFSET);
+  packet.set(destination, DESTINATION_OFFSET);
+}
+
+/**
+ * The Internet checksum over the pseudo-header and the content of an IPv6 packet.
+ *
+ * Over a packet whose checksum field is filled in, it is 0 exactly when that is right.
+ */
+export function checksum(packet: Uint8Array): number {
+  const end = packet.length;
+  // The pseudo-header is the addresses, which stand before the content, the length and the protocol.
+  let sum = end - IPV6_HEADER_SIZE + (packet[6] ?? 0);
+  let i = SOURCE_OFFSET;
+  for (; i + 1 < end; i += 2) sum += ((packet[i] as number) << 8) | (packet[i + 1] as number);
+  if (i < end) sum += (packet[i] as number) << 8;
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
+  return ~sum & 0xffff;
+}

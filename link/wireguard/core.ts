@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The WireGuard device without its sockets: datagrams in and out, inner packets in and out.
+ *
+ * Invariant: an inner packet is delivered only if its source is the one address of the peer whose
+ * session it came in, and its destination is our own; so peers cannot reach each other.
+ *
+ * @module
+ */
+
+import { addressKey, type RandomBytes } from "../addresses.ts";
+import type { TimerQueue } from "../timers.ts";
+import { MacChecker, type Source } from "./cookies.ts";
+import {
+  consumeInitiation,
+  consumeResponse,
+  createInitiation,
+  createResponse,
+  type LocalIdentity,
+  remoteIdentity,
+} from "./handshake.ts";
+import {
+  COOKIE_REPLY,
+  INITIATION,
+  INITIATION_SPACING_MS,
+  isLater,
+  messageType,
+  readUint32,
+  RESPONSE,
+  tai64n,
+  TRANSPORT,
+} from "./messages.ts";
+import { Peer, type PeerHost } from "./peer.ts";
+import { Session } from "./session.ts";
+
+/** Counters of a device; they only grow. */
+export interface CoreCounters {
+  /** Datagrams that are no WireGuard message. */
+  malformed: number;
+  /** Handshake messages without a valid first MAC, from unknown peers, or forged. */
+  refusedHandshakes: number;
+  /** Transport messages without a session, forged or repeated. */
+  refusedTransports: number;
+  /** Inner packets with a foreign source or destination, or no IPv6 packet. */
+  refusedPackets: number;
+}
+
+/** What a core is made of. */
+export interface CoreOptions {
+  readonly identity: LocalIdentity;
+  /** Our own inner address, 16 bytes. */
+  readonly address: Uint8Array;
+  readonly timers: TimerQueue;
+  /** A time that never goes back. */
+  nowMs(): number;
+  /** The wall clock, which a peer's clock of an earlier run is compared with. */
+  wallMs(): number;
+  readonly random: RandomBytes;
+  /** Sends a datagram; the core does not use its memory again. */
+  send(datagram: Uint8Array, endpoint: Source): void;
+  /** Takes an inner packet, checked as the invariant says. */
+  deliver(packet: Uint8Array): void;
+}
+
+interface Indexed {
+  readonly peer: Peer;
+  /** Absent for the index of a handshake that we began. */
+  readonly session?: Session;
+}
+
+const EMPTY = new Uint8Array(0);
+const IPV6_HEADER_SIZE = 40;
+
+/** A device's protocol state. */
+export class WireguardCore implements PeerHost {
+  readonly counters: CoreCounters = {
+    malformed: 0,
+    refusedHandshakes: 0,
+    refusedTransports: 0,
+    refusedPackets: 0,
+  };
+  readonly timers: TimerQueue;
+  readonly #options: CoreOptions;
+  readonly #identity: LocalIdentity;
+  readonly #ownAddressKey: string;
+  readonly #checker: MacChecker;
+  readonly #indices = new Map<number, Indexed>();
+  readonly #byKey = new Map<string, Peer>();
+  readonly #byAddress = new Map<string, Peer>();
+
+  constructor(options: CoreOptions) {
+    this.#options = options;
+    this.timers = options.timers;
+    this.#identity = options.identity;
+    this.#ownAddressKey = addressKey(options.address);
+    this.#checker = new MacChecker(options.identity.publicKey, options.random);
+  }
+
+  /** Adds a peer; `undefined` when its key is a weak point. A peer of the same key or address goes. */
+  addPeer(publicKey: Uint8Array, address: Uint8Array): Peer | undefined {
+    const identity = remoteIdentity(this.#identity, publicKey);
+    if (identity === undefined) return undefined;
+    const peer = new Peer(this, identity, addressKey(address));
+    const sameKey = this.#byKey.get(keyOf(publicKey));
+    const sameAddress = this.#byAddress.get(peer.addressKey);
+    if (sameKey !== undefined) this.removePeer(sameKey);
+    if (sameAddress !== undefined) this.removePeer(sameAddress);
+    this.#byKey.set(keyOf(publicKey), peer);
+    this.#byAddress.set(peer.addressKey, peer);
+    return peer;
+  }
+
+  /** Removes a peer and all its state. */
+  removePeer(peer: Peer): void {
+    peer.remove();
+    const key = keyOf(peer.identity.publicKey);
+    if (this.#byKey.get(key) === peer) this.#byKey.delete(key);
+    if (this.#byAddress.get(peer.addressKey) === peer) this.#byAddress.delete(peer.addressKey);
+  }
+
+  /** Whether there is a peer with an inner address. */
+  hasRoute(destination: string): boolean {
+    return this.#byAddress.has(destination);
+  }
+
+  /** Sends an inner packet, whose memory the core keeps; returns whether a peer has the address. */
+  sendPacket(packet: Uint8Array, destination: string): boolean {
+    const peer = this.#byAddress.get(destination);
+    if (peer === undefined) return false;
+    const nowMs = this.nowMs();
+    if (peer.current?.isUsable(nowMs)) {
+      this.#sendTransport(peer, peer.current, packet, nowMs);
+    } else {
+      peer.enqueue(packet);
+      peer.startHandshake(nowMs);
+    }
+    return true;
+  }
+
+  /** Takes a datagram from the network; its memory may be used again when this returns. */
+  receive(datagram: Uint8Array, source: Source): void {
+    const type = messageType(datagram);
+    if (type === TRANSPORT) return this.#receiveTransport(datagram, source);
+    if (type === undefined) {
+      this.counters.malformed++;
+    } else if (type === COOKIE_REPLY) {
+      this.#receiveCookie(datagram);
+    } else if (!this.#checker.isMac1Valid(datagram)) {
+      this.counters.refusedHandshakes++;
+    } else {
+      this.#receiveHandshake(type, datagram, source);
+    }
+  }
+
+  nowMs(): number {
+    return this.#options.nowMs();
+  }
+
+  random(): number {
+    return readUint32(this.#options.random(4), 0) / 0x1_0000_0000;
+  }
+
+  releaseIndex(index: number): void {
+    this.#indices.delete(index);
+  }
+
+  sendInitiation(peer: Peer): void {
+    if (peer.endpoint === undefined) return;
+    if (peer.handshake !== undefined) this.releaseIndex(peer.handshake.localIndex);
+    const created = createInitiation(
+      this.#identity,
+      peer.identity,
+      this.#newIndex(),
+      tai64n(this.#options.wallMs()),
+      this.#options.random,
+    );
+    if (created === undefined) return;
+    peer.handshake = created.state;
+    this.#indices.set(created.state.localIndex, { peer });
+    this.#sendHandshake(peer, created.message);
+  }
+
+  sendKeepalive(peer: Peer): void {
+    const nowMs = this.nowMs();
+    if (peer.current?.isUsable(nowMs)) {
+      this.#sendTransport(peer, peer.current, EMPTY, nowMs);
+    } else {
+      peer.startHandshake(nowMs);
+    }
+  }
+
+  #sendTransport(peer: Peer, session: Session, packet: Uint8Array, nowMs: number): void {
+    if (peer.endpoint === undefined) return;
+    const message = session.seal(packet);
+    peer.sentBytes += message.length;
+    peer.authenticatedSent(nowMs);
+    if (packet.length > 0) peer.dataSent(nowMs);
+    this.#options.send(message, peer.endpoint);
+  }
+
+  #sendHandshake(peer: Peer, message: Uint8Array): void {
+    if (peer.endpoint === undefined) return;
+    peer.macs.write(message, this.nowMs());
+    peer.sentBytes += message.length;
+    peer.authenticatedSent(this.nowMs());
+    this.#options.send(message, peer.endpoint);
+  }
+
+  #sendWaiting(peer: Peer, nowMs: number): boolean {
+    const session = peer.current;
+    const packets = peer.waiting;
+    if (session === undefined || packets.length === 0) return false;
+    peer.waiting = [];
+    for (const packet of packets) this.#sendTransport(peer, session, packet, nowMs);
+    return true;
+  }
+
+  #receiveHandshake(type: number, message: Uint8Array, source: Source): void {
+    const isGenuine = type === INITIATION
+      ? this.#receiveInitiation(message, source)
+      : type === RESPONSE && this.#receiveResponse(message, source);
+    if (!isGenuine) this.counters.refusedHandshakes++;
+  }
+
+  #receiveInitiation(message: Uint8Array, source: Source): boolean {
+    const consumed = consumeInitiation(
+      this.#identity,
+      message,
+      (publicKey) => this.#byKey.get(keyOf(publicKey)),
+    );
+    if (consumed === undefined) return false;
+    const { peer, received } = consumed;
+    const nowMs = this.nowMs();
+    if (
+      !isLater(received.timestamp, peer.lastTimestamp) ||
+      nowMs - peer.lastInitiationReceivedMs < INITIATION_SPACING_MS
+    ) return false;
+    const localIndex = this.#newIndex();
+    const created = createResponse(peer.identity, received, localIndex, this.#options.random);
+    if (created === undefined) return false;
+    peer.lastTimestamp = Uint8Array.from(received.timestamp);
+    peer.lastInitiationReceivedMs = nowMs;
+    this.#noteReceived(peer, message, source, nowMs);
+    const session = new Session(localIndex, false, nowMs, created.keys);
+    this.#indices.set(localIndex, { peer, session });
+    peer.adoptAsResponder(session, nowMs);
+    this.#sendHandshake(peer, created.message);
+    return true;
+  }
+
+  #receiveResponse(message: Uint8Array, source: Source): boolean {
+    const localIndex = readUint32(message, 8);
+    const peer = this.#indices.get(localIndex)?.peer;
+    if (peer?.handshake?.localIndex !== localIndex) return false;
+    const keys = consumeResponse(this.#identity, peer.handshake, message);
+    if (keys === undefined) return false;
+    const nowMs = this.nowMs();
+    this.#noteReceived(peer, message, source, nowMs);
+    const session = new Session(localIndex, true, nowMs, keys);
+    this.#indices.set(localIndex, { peer, session });
+    peer.adoptAsInitiator(session, nowMs);
+    // The responder may not send before the first message under the new keys reaches it.
+    if (!this.#sendWaiting(peer, nowMs)) this.#sendTransport(peer, session, EMPTY, nowMs);
+    return true;
+  }
+
+  #receiveCookie(message: Uint8Array): void {
+    const peer = this.#indices.get(readUint32(message, 4))?.peer;
+    if (!peer?.macs.consumeReply(message, this.nowMs())) this.counters.refusedHandshakes++;
+  }
+
+  #receiveTransport(message: Uint8Array, source: Source): void {
+    const indexed = this.#indices.get(readUint32(message, 4));
+    const nowMs = this.nowMs();
+    const packet = indexed?.session?.isUsable(nowMs) ? indexed.session.open(message) : undefined;
+    if (indexed === undefined || packet === undefined) {
+      this.counters.refusedTransports++;
+      return;
+    }
+    const { peer, session } = indexed;
+    this.#noteReceived(peer, message, source, nowMs);
+    if (session === peer.next) {
+      peer.promoteNext(nowMs);
+      this.#sendWaiting(peer, nowMs);
+    }
+    peer.keepFreshReceiving(nowMs);
+    if (packet.length === 0) return;
+    peer.dataReceived(nowMs);
+    this.#deliver(peer, packet);
+  }
+
+  #noteReceived(peer: Peer, message: Uint8Array, source: Source, nowMs: number): void {
+    peer.receivedBytes += message.length;
+    const known = peer.endpoint;
+    if (known?.port !== source.port || known.hostname !== source.hostname) {
+      peer.endpoint = { hostname: source.hostname, port: source.port };
+    }
+    peer.authenticatedReceived(nowMs);
+  }
+
+  #deliver(peer: Peer, packet: Uint8Array): void {
+    const length = IPV6_HEADER_SIZE + (((packet[4] ?? 0) << 8) | (packet[5] ?? 0));
+    if (
+      packet.length < IPV6_HEADER_SIZE || (packet[0] ?? 0) >> 4 !== 6 || length > packet.length ||
+      addressKey(packet, 8) !== peer.addressKey || addressKey(packet, 24) !== this.#ownAddressKey
+    ) {
+      this.counters.refusedPackets++;
+      return;
+    }
+    this.#options.deliver(packet.subarray(0, length));
+  }
+
+  #newIndex(): number {
+    let index: number;
+    do index = readUint32(this.#options.random(4), 0); while (this.#indices.has(index));
+    return index;
+  }
+}
+
+function keyOf(publicKey: Uint8Array): string {
+  return addressKey(publicKey) + addressKey(publicKey, 16);
+}
