@@ -89,7 +89,7 @@ export interface ResourceDeclaration<S extends DescMessage> {
   readonly type: string;
   readonly namespace: string;
   readonly schema: S;
-  readonly access: Access<S>;
+  readonly access: Access<NoInfer<S>>;
   readonly display?: Partial<TypeDisplay>;
   readonly ephemeral?: boolean;
 }
