@@ -168,10 +168,11 @@ export class CommitQueue {
     try {
       await this.#options.store.commit({
         revision: this.#revision,
-        changes: batch.map(({ table, id, next, revision }) => ({
+        changes: batch.map(({ table, id, stored, next, revision }) => ({
           ref: { namespace: table.namespace, type: table.type, id },
           resource: next,
           revision,
+          storedVersion: stored?.metadata.version ?? 0,
         })),
       });
     } catch (error) {

@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 import { openMemoryStore } from "../store/memory.ts";
-import { testConformance, WRITE_CASES } from "./conformance.ts";
+import { openSqliteStore } from "../store/sqlite.ts";
+import type { Store } from "../store/store.ts";
+import { type StateUnderTest, testConformance, WRITE_CASES } from "./conformance.ts";
 import { openState } from "./core.ts";
 
-async function openInMemory() {
-  const state = await openState({ store: openMemoryStore() });
-  return { state, [Symbol.asyncDispose]: () => state.close() };
+async function open(store: Store, cleanUp: () => Promise<void>): Promise<StateUnderTest> {
+  const state = await openState({ store });
+  return {
+    state,
+    async [Symbol.asyncDispose]() {
+      await state.close();
+      await cleanUp();
+    },
+  };
 }
 
-testConformance("memory", WRITE_CASES, openInMemory);
+testConformance("memory", WRITE_CASES, () => open(openMemoryStore(), () => Promise.resolve()));
+
+testConformance("sqlite", WRITE_CASES, async () => {
+  const directory = await Deno.makeTempDir();
+  const keys = { current: crypto.getRandomValues(new Uint8Array(32)) };
+  const store = await openSqliteStore({ path: `${directory}/state.db`, keys });
+  return open(store, () => Deno.remove(directory, { recursive: true }));
+});

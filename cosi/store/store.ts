@@ -18,6 +18,8 @@ export interface StoreChange {
   readonly resource: RawResource | undefined;
   /** The position of the change in the history of the state. */
   readonly revision: number;
+  /** The version that is stored before the change, 0 for none. */
+  readonly storedVersion: number;
 }
 
 /** Changes that become durable together or not at all. No ID occurs twice. */

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The SQLite file of a state: its layout and every access to it. Synchronous: it runs in a worker.
+ *
+ * IDs are stored as salted hashes: they name machines and clusters, and an encrypted state should not
+ * tell them. Namespaces and types are plain.
+ *
+ * @module
+ */
+
+import { createHash, randomBytes } from "node:crypto";
+import { renameSync, statSync } from "node:fs";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { CodedError, type ErrorCode } from "../../base/errors.ts";
+import type { Codec } from "./codec.ts";
+
+/** The layout below; another number is refused. */
+const FORMAT = 1;
+
+const SCHEMA = `
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+  CREATE TABLE kinds (
+    kind INTEGER PRIMARY KEY, namespace TEXT NOT NULL, type TEXT NOT NULL,
+    revision INTEGER NOT NULL, count INTEGER NOT NULL, UNIQUE (namespace, type));
+  CREATE TABLE resources (
+    kind INTEGER NOT NULL, id BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (kind, id)
+  ) WITHOUT ROWID;
+`;
+
+/** A known text, sealed with the key: a wrong key is told even by an empty state. */
+const KEY_CHECK = new TextEncoder().encode("state key check");
+
+/** A kind in the file. */
+export interface KindRow {
+  readonly namespace: string;
+  readonly type: string;
+  readonly revision: number;
+}
+
+/** One change, as the main thread sends it. */
+export interface FileChange {
+  readonly namespace: string;
+  readonly type: string;
+  readonly id: string;
+  /** The wire form, `undefined` to remove. */
+  readonly wire: Uint8Array | undefined;
+  readonly revision: number;
+  /** Whether a record is there before. */
+  readonly exists: boolean;
+}
+
+/** Texts of node:sqlite by what they mean to us; its error codes are not set on all paths. */
+const MEANINGS: readonly (readonly [RegExp, ErrorCode, string])[] = [
+  [/locked|busy/i, "unavailable", "another process has it open; only one server may use it"],
+  [/full/i, "resourceExhausted", "no space is left on its disk; free some"],
+  [/readonly|read-only/i, "failedPrecondition", "it is read-only; give the server write access"],
+  [/unable to open/i, "failedPrecondition", "it or its directory cannot be opened; check the path"],
+  [
+    /not a database|malformed|corrupt/i,
+    "dataLoss",
+    "it is damaged; restore it from a copy, nothing was changed",
+  ],
+];
+
+/** Turns an error of SQLite into one that says what to do. */
+export function explainSqliteError(doing: string, path: string, cause: unknown): CodedError {
+  if (cause instanceof CodedError) return cause;
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const meaning = MEANINGS.find(([pattern]) => pattern.test(text));
+  return new CodedError(
+    meaning?.[1] ?? "internal",
+    `Cannot ${doing} state file "${path}": ${meaning?.[2] ?? "SQLite failed"}`,
+    { cause },
+  );
+}
+
+/** An open state file. */
+export class SqliteFile {
+  readonly path: string;
+  readonly #database: DatabaseSync;
+  readonly #codec: Codec;
+  readonly #salt: Uint8Array;
+  readonly #kinds = new Map<string, number>();
+  readonly #put: StatementSync;
+  readonly #remove: StatementSync;
+  readonly #touch: StatementSync;
+  readonly #setMeta: StatementSync;
+  #rows: Iterator<Record<string, unknown>> | undefined;
+
+  constructor(path: string, codec: Codec) {
+    this.path = path;
+    this.#codec = codec;
+    create(path, codec);
+    this.#database = openDatabase(path);
+    try {
+      this.#salt = this.#check();
+      for (const row of this.#database.prepare("SELECT kind, namespace, type FROM kinds").all()) {
+        this.#kinds.set(kindKey(String(row.namespace), String(row.type)), Number(row.kind));
+      }
+      const prepare = (sql: string): StatementSync => this.#database.prepare(sql);
+      this.#put = prepare("INSERT OR REPLACE INTO resources (kind, id, value) VALUES (?, ?, ?)");
+      this.#remove = prepare("DELETE FROM resources WHERE kind = ? AND id = ?");
+      this.#touch = prepare("UPDATE kinds SET revision = ?, count = count + ? WHERE kind = ?");
+      this.#setMeta = prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)");
+    } catch (error) {
+      this.#database.close();
+      throw explainSqliteError("read", path, error);
+    }
+  }
+
+  #meta(name: string): Uint8Array {
+    const row = this.#database.prepare("SELECT value FROM meta WHERE name = ?").get(name);
+    if (row?.value instanceof Uint8Array) return row.value;
+    throw new CodedError(
+      "dataLoss",
+      `Cannot read state file "${this.path}": its entry "${name}" is missing; restore it from a copy`,
+    );
+  }
+
+  /** Checks format and key; returns the salt of the IDs. */
+  #check(): Uint8Array {
+    const [format] = this.#meta("format");
+    if (format !== FORMAT) {
+      throw new CodedError(
+        "failedPrecondition",
+        `Cannot read state file "${this.path}": its format is ${format}, this program's ${FORMAT}`,
+      );
+    }
+    try {
+      this.#codec.open(this.#meta("keyCheck"));
+    } catch (cause) {
+      throw new CodedError(
+        "failedPrecondition",
+        `Cannot read state file "${this.path}": the key is not the one it was written with`,
+        { cause },
+      );
+    }
+    return this.#meta("salt");
+  }
+
+  #hash(id: string): Uint8Array {
+    return createHash("sha256").update(id).update(this.#salt).digest();
+  }
+
+  /** What is stored besides the resources. */
+  head(): { revision: number; epochs: Uint8Array; kinds: KindRow[] } {
+    const kinds = this.#database.prepare("SELECT namespace, type, revision FROM kinds").all();
+    return {
+      revision: Number(new DataView(this.#meta("revision").slice().buffer).getBigUint64(0)),
+      epochs: this.#meta("epochs"),
+      kinds: kinds.map(({ namespace, type, revision }) => ({
+        namespace: String(namespace),
+        type: String(type),
+        revision: Number(revision),
+      })),
+    };
+  }
+
+  /** The wire forms of the next resources, about `bytes` of them; empty at the end. */
+  nextResources(bytes: number): Uint8Array[] {
+    this.#rows ??= this.#database.prepare("SELECT kind, id, value FROM resources").iterate();
+    const found: Uint8Array[] = [];
+    for (let size = 0; size < bytes;) {
+      const { done, value: row } = this.#rows.next();
+      if (done) break;
+      const wire = this.#open(row);
+      size += wire.length;
+      found.push(wire);
+    }
+    return found;
+  }
+
+  #open(row: Record<string, unknown>): Uint8Array {
+    try {
+      return this.#codec.open(row.value as Uint8Array);
+    } catch (cause) {
+      const [kind] = [...this.#kinds].find(([, number]) => number === row.kind) ?? ["unknown"];
+      const id = (row.id as Uint8Array).slice(0, 8);
+      throw new CodedError(
+        "dataLoss",
+        `Cannot read state file "${this.path}": a record of ${
+          kind.replace("\0", "/")
+        } with hashed ` +
+          `ID ${id.toHex()}… cannot be opened; restore the file from a copy, nothing was changed`,
+        { cause },
+      );
+    }
+  }
+
+  /** Fails unless as many resources are there as were written. */
+  checkCounts(): void {
+    const wrong = this.#database.prepare(`
+      SELECT namespace, type, count AS expected, found FROM kinds LEFT JOIN
+        (SELECT kind AS k, count(*) AS found FROM resources GROUP BY kind) ON k = kind
+      WHERE count <> coalesce(found, 0)`).get();
+    if (wrong === undefined) return;
+    throw new CodedError(
+      "dataLoss",
+      `Cannot read state file "${this.path}": ${
+        wrong.found ?? 0
+      } of ${wrong.expected} resources of ` +
+        `${wrong.namespace}/${wrong.type} are there; restore it from a copy, nothing was changed`,
+    );
+  }
+
+  /** Makes changes durable, all or none. */
+  commit(changes: readonly FileChange[], revision: number, epochs: Uint8Array | undefined): void {
+    const kindsBefore = new Set(this.#kinds.keys());
+    // What costs time is done before the file is locked.
+    const records = changes.map(({ wire }) => wire && this.#codec.seal(wire));
+    try {
+      this.#database.exec("BEGIN IMMEDIATE");
+      changes.forEach((change, index) => this.#write(change, records[index]));
+      const bytes = new Uint8Array(8);
+      new DataView(bytes.buffer).setBigUint64(0, BigInt(revision));
+      this.#setMeta.run("revision", bytes);
+      if (epochs !== undefined) this.#setMeta.run("epochs", epochs);
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      for (const key of this.#kinds.keys()) if (!kindsBefore.has(key)) this.#kinds.delete(key);
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw explainSqliteError("write", this.path, error);
+    }
+  }
+
+  #write(change: FileChange, record: Uint8Array | undefined): void {
+    const kind = this.#kind(change);
+    const id = this.#hash(change.id);
+    if (record === undefined) this.#remove.run(kind, id);
+    else this.#put.run(kind, id, record);
+    const delta = record === undefined ? -1 : change.exists ? 0 : 1;
+    this.#touch.run(change.revision, delta, kind);
+  }
+
+  #kind({ namespace, type }: FileChange): number {
+    const key = kindKey(namespace, type);
+    const known = this.#kinds.get(key);
+    if (known !== undefined) return known;
+    const { lastInsertRowid } = this.#database.prepare(
+      "INSERT INTO kinds (namespace, type, revision, count) VALUES (?, ?, 0, 0)",
+    ).run(namespace, type);
+    this.#kinds.set(key, Number(lastInsertRowid));
+    return Number(lastInsertRowid);
+  }
+
+  /** Writes every record again with another codec, all or none; returns how many. */
+  rewrite(codec: Codec): number {
+    let count = 0;
+    const update = this.#database.prepare(
+      "UPDATE resources SET value = ? WHERE kind = ? AND id = ?",
+    );
+    try {
+      this.#database.exec("BEGIN IMMEDIATE");
+      const keys = this.#database.prepare("SELECT kind, id FROM resources").all();
+      const read = this.#database.prepare(
+        "SELECT kind, id, value FROM resources WHERE kind = ? AND id = ?",
+      );
+      for (const { kind, id } of keys) {
+        const row = read.get(kind as number, id as Uint8Array);
+        if (row === undefined) continue;
+        update.run(codec.seal(this.#open(row)), kind as number, id as Uint8Array);
+        count++;
+      }
+      this.#setMeta.run("keyCheck", codec.seal(KEY_CHECK));
+      this.#database.exec("COMMIT");
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      throw explainSqliteError("rewrite", this.path, error);
+    }
+    return count;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function kindKey(namespace: string, type: string): string {
+  return `${namespace}\0${type}`;
+}
+
+/** Opens the database for this process alone; commits are on the disk when they return. */
+function openDatabase(path: string): DatabaseSync {
+  try {
+    const database = new DatabaseSync(path);
+    try {
+      database.exec(`
+        PRAGMA locking_mode = EXCLUSIVE;
+        PRAGMA journal_mode = WAL;
+        PRAGMA synchronous = FULL;
+        PRAGMA wal_autocheckpoint = 4000;
+        BEGIN IMMEDIATE; COMMIT;
+      `);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return database;
+  } catch (error) {
+    throw explainSqliteError("open", path, error);
+  }
+}
+
+/** Creates the file where there is none, under another name first: a half-made one is no state. */
+function create(path: string, codec: Codec): void {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === 0) {
+    throw new CodedError(
+      "dataLoss",
+      `Cannot open state file "${path}": it is empty, as a state never is; restore it from a copy, ` +
+        "or remove it to start with a new state",
+    );
+  }
+  if (size !== undefined) return;
+  const draft = `${path}.new`;
+  try {
+    Deno.removeSync(draft);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw explainSqliteError("create", path, error);
+  }
+  try {
+    const database = new DatabaseSync(draft);
+    try {
+      database.exec(`PRAGMA synchronous = FULL; BEGIN; ${SCHEMA}`);
+      const set = database.prepare("INSERT INTO meta (name, value) VALUES (?, ?)");
+      set.run("format", Uint8Array.of(FORMAT));
+      set.run("salt", randomBytes(16));
+      set.run("keyCheck", codec.seal(KEY_CHECK));
+      set.run("revision", new Uint8Array(8));
+      set.run("epochs", new Uint8Array(0));
+      database.exec("COMMIT");
+    } finally {
+      database.close();
+    }
+    renameSync(draft, path);
+  } catch (error) {
+    throw explainSqliteError("create", path, error);
+  }
+}
