@@ -4,6 +4,7 @@ import { openMemoryStore } from "../store/memory.ts";
 import { openSqliteStore } from "../store/sqlite.ts";
 import type { Store } from "../store/store.ts";
 import { type StateUnderTest, testConformance, WRITE_CASES } from "./conformance.ts";
+import { WATCH_CASES } from "./conformance_watch.ts";
 import { openState } from "./core.ts";
 
 async function open(store: Store, cleanUp: () => Promise<void>): Promise<StateUnderTest> {
@@ -17,9 +18,11 @@ async function open(store: Store, cleanUp: () => Promise<void>): Promise<StateUn
   };
 }
 
-testConformance("memory", WRITE_CASES, () => open(openMemoryStore(), () => Promise.resolve()));
+const CASES = [...WRITE_CASES, ...WATCH_CASES];
 
-testConformance("sqlite", WRITE_CASES, async () => {
+testConformance("memory", CASES, () => open(openMemoryStore(), () => Promise.resolve()));
+
+testConformance("sqlite", CASES, async () => {
   const directory = await Deno.makeTempDir();
   const keys = { current: crypto.getRandomValues(new Uint8Array(32)) };
   const store = await openSqliteStore({ path: `${directory}/state.db`, keys });
