@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Runs controllers on a state.
+ *
+ * @module
+ */
+
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { type Logger, silentLogger } from "../../base/log.ts";
+import type { Controller } from "../controller.ts";
+import type { Kind } from "../resource.ts";
+import type { State } from "../state/state.ts";
+import { type BackoffBounds, ControllerRun, type RunShared } from "./controller_run.ts";
+import { requireCompatible } from "./dependencies.ts";
+import { type KindSubscriber, watchKind } from "./kind_watch.ts";
+import { type EngineMetrics, noMetrics } from "./metrics.ts";
+import { Pacer } from "./pacer.ts";
+import { Timers } from "./timers.ts";
+import { WaitRegistry } from "./waits.ts";
+
+/** Options of {@linkcode startRuntime}. */
+export interface RuntimeOptions {
+  readonly state: State;
+  readonly controllers: readonly Controller[];
+  readonly clock?: Clock;
+  /** A number in [0, 1), for jitter. */
+  readonly random?: () => number;
+  readonly logger?: Logger;
+  readonly metrics?: EngineMetrics;
+  /** Between two looks at every item, in milliseconds; ten minutes by default. */
+  readonly resyncMs?: number;
+  /** Bounds of the wait after a failed attempt; 100 ms to one minute by default. */
+  readonly backoff?: BackoffBounds;
+  /**
+   * Called when the engine itself broke a promise: the process must end, because nothing is known any
+   * more. By default the error is thrown uncaught.
+   */
+  readonly onFatal?: (error: unknown) => void;
+}
+
+/** Running controllers. */
+export interface Runtime extends AsyncDisposable {
+  /** Resolves when all watches stand and all items are queued. */
+  readonly ready: Promise<void>;
+  /** What every item that is not done waits for. */
+  readonly waits: WaitRegistry;
+  /** Whether no item is waiting for its turn or in work, retries in the future apart. */
+  readonly isIdle: boolean;
+  /** Keys waiting for their turn, by controller. */
+  queueDepths(): ReadonlyMap<string, number>;
+  /** Queues every item of every controller behind all others. */
+  resync(): Promise<void>;
+  /** Stops: calls under way are aborted and awaited. */
+  stop(): Promise<void>;
+}
+
+const RESYNC_MS = 600_000;
+const BACKOFF: BackoffBounds = { initialMs: 100, maximumMs: 60_000 };
+
+/** Starts controllers; throws `invalidArgument` when they cannot run together. */
+export function startRuntime(options: RuntimeOptions): Runtime {
+  requireCompatible(options.controllers);
+  const abort = new AbortController();
+  const shared = createShared(options, abort.signal);
+  const runs = options.controllers.map((controller) => new ControllerRun(controller, shared));
+  const { ready, watching } = startWatches(runs, shared);
+  const resync = async (): Promise<void> => {
+    await Promise.all(runs.map((run) => run.resync()));
+  };
+  scheduleResync(options.resyncMs ?? RESYNC_MS, shared, resync);
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    abort.abort();
+    await Promise.all([...runs.map((run) => run.stop()), ...watching]);
+    await shared.timers.close();
+  };
+  const stopOnce = (): Promise<void> => stopped ??= stop();
+  return {
+    ready,
+    waits: shared.waits,
+    get isIdle() {
+      return runs.every((run) => run.isIdle);
+    },
+    queueDepths: () => new Map(runs.map((run) => [run.name, run.queueDepth])),
+    resync,
+    stop: stopOnce,
+    [Symbol.asyncDispose]: stopOnce,
+  };
+}
+
+function createShared(options: RuntimeOptions, signal: AbortSignal): RunShared {
+  const clock = options.clock ?? systemClock;
+  return {
+    state: options.state,
+    clock,
+    random: options.random ?? Math.random,
+    logger: options.logger ?? silentLogger,
+    metrics: options.metrics ?? noMetrics,
+    timers: new Timers(clock),
+    pacer: new Pacer(),
+    waits: new WaitRegistry(),
+    backoff: options.backoff ?? BACKOFF,
+    signal,
+    onFatal: options.onFatal ?? throwUncaught,
+  };
+}
+
+/** Opens one watch for each kind and starts every controller whose watches stand. */
+function startWatches(
+  runs: readonly ControllerRun[],
+  shared: RunShared,
+): { readonly ready: Promise<void>; readonly watching: readonly Promise<void>[] } {
+  const kinds = new Map<string, { kind: Kind; parties: Party[] }>();
+  for (const run of runs) {
+    const party: PartyOf = { run, missing: 0 };
+    for (const { kind, subscriber } of run.subscriptions) {
+      const key = `${kind.namespace}/${kind.type}`;
+      const entry = kinds.get(key) ?? { kind, parties: [] };
+      kinds.set(key, entry);
+      entry.parties.push({ of: party, subscriber });
+      party.missing += 1;
+    }
+  }
+  const stands: Promise<void>[] = [];
+  const watching = [...kinds.values()].map(({ kind, parties }) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    stands.push(promise);
+    const onReady = (): void => {
+      for (const { of } of parties) {
+        of.missing -= 1;
+        if (of.missing === 0) of.run.start();
+      }
+      resolve();
+    };
+    const subscribers = parties.map(({ subscriber }) => subscriber);
+    return watchKind({ ...shared, kind, subscribers, onReady }).catch(shared.onFatal).finally(
+      resolve,
+    );
+  });
+  return { ready: Promise.all(stands).then(() => {}), watching };
+}
+
+interface PartyOf {
+  readonly run: ControllerRun;
+  /** Kinds whose watch does not stand yet. */
+  missing: number;
+}
+
+interface Party {
+  readonly of: PartyOf;
+  readonly subscriber: KindSubscriber;
+}
+
+function scheduleResync(ms: number, shared: RunShared, resync: () => Promise<void>): void {
+  const { timers, random, logger, signal } = shared;
+  // A tenth of jitter, so that several servers do not look at the same moment.
+  timers.after(ms * (0.95 + random() / 10), () => {
+    if (signal.aborted) return;
+    resync().catch((error) => logger.warn("resync failed", { error }));
+    scheduleResync(ms, shared, resync);
+  });
+}
+
+function throwUncaught(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}
