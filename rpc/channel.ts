@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * A channel: calls to one target over one session that is dialled when it is needed.
+ *
+ * @module
+ */
+
+import { CodedError } from "../base/errors.ts";
+import { type Logger, silentLogger } from "../base/log.ts";
+import { backoffMs } from "../base/retry.ts";
+import { type CallOptions, ClientCall } from "./client_call.ts";
+import { FrameReader } from "./frame_reader.ts";
+import { Http2Code } from "./frames.ts";
+import type { HeaderTemplate } from "./hpack_encoder.ts";
+import { type Limits, withLimits } from "./limits.ts";
+import { MessageQueue } from "./message_queue.ts";
+import { Session } from "./session.ts";
+import type { ByteStream } from "./stream.ts";
+
+/** Options of {@linkcode createChannel}. */
+export interface ChannelOptions {
+  /** Makes a connection to the target. */
+  readonly dial: (signal: AbortSignal) => Promise<ByteStream>;
+  /** What the target is called, for example `10.0.0.1:50000`. */
+  readonly authority: string;
+  /** `https` when the stream is encrypted; only told to the peer. */
+  readonly scheme?: "http" | "https";
+  /** Probes a silent connection after this time; without it never. */
+  readonly keepaliveMs?: number;
+  readonly limits?: Partial<Limits>;
+  readonly userAgent?: string;
+  readonly log?: Logger;
+  /** Time that dialling and the first exchange may take, in milliseconds. */
+  readonly dialTimeoutMs?: number;
+  /** First and longest wait between failed dials, in milliseconds. */
+  readonly backoff?: { readonly initialMs: number; readonly maximumMs: number };
+}
+
+/** How a channel stands to its target. */
+export type ChannelState = "idle" | "connecting" | "ready" | "failing" | "closed";
+
+/** A call with streams of messages as bytes. */
+export interface RawStream {
+  /** Sends a message; resolves when there is room for the next one. Messages after the end are dropped. */
+  send(message: Uint8Array): Promise<void>;
+  /** Says that no more messages follow. */
+  end(): void;
+  /** The replies; it throws a `CodedError` when the call does not end well. */
+  readonly messages: AsyncIterableIterator<Uint8Array>;
+  /** Cancels the call. */
+  cancel(): void;
+}
+
+/** Calls to one target. */
+export interface Channel {
+  readonly authority: string;
+  readonly state: ChannelState;
+  /** Dials unless a session is there. Throws a `CodedError`. */
+  connect(): Promise<void>;
+  /** One request, one reply. Throws a `CodedError`. */
+  rawCall(path: string, request: Uint8Array, options?: CallOptions): Promise<Uint8Array>;
+  /** Any number of requests and replies. */
+  rawStream(path: string, options?: CallOptions): RawStream;
+  /** Ends all calls and the session. */
+  close(): void;
+}
+
+const MAX_TEMPLATES = 256;
+
+/** Creates a channel; it dials with the first call. */
+export function createChannel(options: ChannelOptions): Channel {
+  return new LazyChannel(options);
+}
+
+class LazyChannel implements Channel {
+  readonly authority: string;
+  readonly #options: ChannelOptions;
+  readonly #limits: Limits;
+  readonly #log: Logger;
+  readonly #templates = new Map<string, HeaderTemplate>();
+  readonly #closing = new AbortController();
+  #session: Session | undefined;
+  #connecting: Promise<Session> | undefined;
+  #roomWaiters: (() => void)[] = [];
+  #failures = 0;
+  #retryAtMs = 0;
+  #lastError: unknown;
+
+  constructor(options: ChannelOptions) {
+    this.authority = options.authority;
+    this.#options = options;
+    this.#log = options.log ?? silentLogger;
+    this.#limits = withLimits({ ...options.limits, keepaliveMs: options.keepaliveMs ?? 0 });
+  }
+
+  get state(): ChannelState {
+    if (this.#closing.signal.aborted) return "closed";
+    if (this.#session !== undefined) return "ready";
+    if (this.#connecting !== undefined) return "connecting";
+    return this.#failures > 0 ? "failing" : "idle";
+  }
+
+  async connect(): Promise<void> {
+    await (this.#session ?? this.#acquire(false));
+  }
+
+  rawCall(path: string, request: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      let reply: Uint8Array | undefined;
+      let retried = false;
+      const call = new ClientCall(path, options, {
+        onMessage: (message) => {
+          if (reply !== undefined) call.cancel("internal", `Call of ${path} got two replies`);
+          reply = message;
+        },
+        onEnd: (error) => {
+          if (error !== undefined) reject(error);
+          else if (reply === undefined) {
+            reject(new CodedError("internal", `Call of ${path} ended without a reply`));
+          } else resolve(reply);
+        },
+        // A call that the peer did not look at may be made again.
+        onUnprocessed: () => {
+          if (retried || this.#closing.signal.aborted) return false;
+          retried = true;
+          this.#start(call, path, options, () => void call.send(request, true));
+          return true;
+        },
+      });
+      this.#start(call, path, options, () => void call.send(request, true));
+    });
+  }
+
+  rawStream(path: string, options: CallOptions = {}): RawStream {
+    const windowBytes = this.#limits.streamWindowBytes;
+    let queuedBytes = 0;
+    const messages = new MessageQueue<Uint8Array>(
+      (message) => {
+        queuedBytes -= message.length;
+        if (queuedBytes <= windowBytes) call.resume();
+      },
+      () => call.cancel("cancelled", `Call of ${path} was cancelled`),
+    );
+    let opened = (): void => {};
+    const whenOpen = new Promise<void>((resolve) => opened = resolve);
+    const call = new ClientCall(path, options, {
+      onMessage: (message) => {
+        queuedBytes += message.length;
+        messages.push(message);
+        if (queuedBytes > windowBytes) call.pause();
+      },
+      onEnd: (error) => {
+        opened();
+        if (error === undefined) messages.end();
+        else messages.fail(error);
+      },
+    });
+    let isOpen = false;
+    this.#start(call, path, options, () => {
+      isOpen = true;
+      opened();
+    });
+    return {
+      messages,
+      send: async (message) => {
+        if (!isOpen) await whenOpen;
+        await call.send(message, false);
+      },
+      end: () => {
+        if (isOpen) call.sendEnd();
+        else void whenOpen.then(() => call.sendEnd());
+      },
+      cancel: () => call.cancel("cancelled", `Call of ${path} was cancelled`),
+    };
+  }
+
+  close(): void {
+    this.#closing.abort(new CodedError("cancelled", "The channel is closed"));
+    this.#session?.close(new CodedError("cancelled", "The channel is closed"));
+    this.#wakeAll();
+  }
+
+  /** Opens the call's stream, at once when that is possible. */
+  #start(call: ClientCall, path: string, options: CallOptions, opened: () => void): void {
+    if (call.done) return;
+    const session = this.#session;
+    if (session !== undefined && this.#open(call, session, path)) return opened();
+    this.#openLater(call, path, options, opened).catch((error) => {
+      if (error instanceof CodedError) call.fail(error);
+      else call.fail(new CodedError("internal", `Call of ${path} failed`, { cause: error }));
+    });
+  }
+
+  async #openLater(
+    call: ClientCall,
+    path: string,
+    options: CallOptions,
+    opened: () => void,
+  ): Promise<void> {
+    while (!call.done) {
+      const session = this.#session ?? await this.#acquire(options.waitForReady ?? false);
+      if (call.done) return;
+      if (this.#open(call, session, path)) return opened();
+      // All streams that the peer allows are taken; its session may also be ending.
+      if (!session.draining) await new Promise<void>((resolve) => this.#roomWaiters.push(resolve));
+    }
+  }
+
+  #open(call: ClientCall, session: Session, path: string): boolean {
+    if (session.draining && this.#session === session) this.#session = undefined;
+    return call.open(session, this.#template(path));
+  }
+
+  #template(path: string): HeaderTemplate {
+    const known = this.#templates.get(path);
+    if (known !== undefined) return known;
+    const { authority, scheme = "http", userAgent = "batuta" } = this.#options;
+    const template: HeaderTemplate = {
+      fields: [
+        ":method",
+        "POST",
+        ":scheme",
+        scheme,
+        ":path",
+        path,
+        ":authority",
+        authority,
+        "te",
+        "trailers",
+        "content-type",
+        "application/grpc",
+        "user-agent",
+        userAgent,
+        "grpc-accept-encoding",
+        "identity,gzip",
+      ],
+    };
+    if (this.#templates.size >= MAX_TEMPLATES) this.#templates.clear();
+    this.#templates.set(path, template);
+    return template;
+  }
+
+  #acquire(waitForReady: boolean): Promise<Session> {
+    const { signal } = this.#closing;
+    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.#connecting !== undefined) return this.#connecting;
+    const waitMs = this.#retryAtMs - performance.now();
+    if (waitMs > 0 && !waitForReady) {
+      const text = `Cannot reach ${this.authority}: attempt ${this.#failures} failed`;
+      return Promise.reject(new CodedError("unavailable", text, { cause: this.#lastError }));
+    }
+    this.#connecting = this.#connectAfter(waitMs).finally(() => this.#connecting = undefined);
+    return this.#connecting;
+  }
+
+  async #connectAfter(waitMs: number): Promise<Session> {
+    const { signal } = this.#closing;
+    if (waitMs > 0) await pause(waitMs, signal);
+    try {
+      signal.throwIfAborted();
+      const session = await this.#dial();
+      this.#failures = 0;
+      return session;
+    } catch (cause) {
+      if (signal.aborted) throw signal.reason;
+      const { initialMs, maximumMs } = this.#options.backoff ??
+        { initialMs: 200, maximumMs: 10_000 };
+      this.#failures++;
+      this.#retryAtMs = performance.now() + backoffMs(this.#failures, { initialMs, maximumMs });
+      this.#lastError = cause;
+      throw new CodedError("unavailable", `Cannot reach ${this.authority}`, { cause });
+    }
+  }
+
+  async #dial(): Promise<Session> {
+    const timeout = new AbortController();
+    const timer = setTimeout(
+      () => timeout.abort(new CodedError("unavailable", "Dialling took too long")),
+      this.#options.dialTimeoutMs ?? 20_000,
+    );
+    const cancelled = (): void => timeout.abort(this.#closing.signal.reason);
+    this.#closing.signal.addEventListener("abort", cancelled);
+    try {
+      const stream = await this.#options.dial(timeout.signal);
+      if (timeout.signal.aborted) {
+        stream.close();
+        throw timeout.signal.reason;
+      }
+      return await this.#establish(stream, timeout.signal);
+    } finally {
+      clearTimeout(timer);
+      this.#closing.signal.removeEventListener("abort", cancelled);
+    }
+  }
+
+  /** Starts a session and waits for the peer's settings, which show that it speaks HTTP/2. */
+  #establish(stream: ByteStream, signal: AbortSignal): Promise<Session> {
+    return new Promise((resolve, reject) => {
+      const session = new Session({
+        stream,
+        reader: new FrameReader(stream),
+        isServer: false,
+        limits: this.#limits,
+        budget: { usedBytes: 0, maxBytes: Infinity },
+        events: {
+          onRoom: () => {
+            if (this.#session === undefined && !session.draining) {
+              this.#session = session;
+              signal.removeEventListener("abort", onAbort);
+              resolve(session);
+            }
+            this.#wakeOne();
+          },
+          onGoaway: (lastStreamId, code, text) => {
+            this.#log.debug("rpc session is going away", { reason: text, count: code });
+            this.#leave(session);
+            refuseAbove(session, lastStreamId);
+            session.drain();
+          },
+          onClosed: (error) => {
+            signal.removeEventListener("abort", onAbort);
+            this.#leave(session);
+            reject(error ?? new CodedError("unavailable", "The peer closed the connection"));
+          },
+        },
+      });
+      const onAbort = (): void => session.close(signal.reason);
+      signal.addEventListener("abort", onAbort);
+      void session.run();
+    });
+  }
+
+  #leave(session: Session): void {
+    if (this.#session === session) this.#session = undefined;
+    this.#wakeAll();
+  }
+
+  #wakeOne(): void {
+    this.#roomWaiters.shift()?.();
+  }
+
+  #wakeAll(): void {
+    for (const wake of this.#roomWaiters.splice(0)) wake();
+  }
+}
+
+/** Ends the streams that the peer says it has not looked at. */
+function refuseAbove(session: Session, lastStreamId: number): void {
+  for (const stream of [...session.streams.values()]) {
+    if (stream.id <= lastStreamId) continue;
+    session.forget(stream, true);
+    stream.release();
+    stream.events.onReset(Http2Code.RefusedStream);
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
+  });
+}

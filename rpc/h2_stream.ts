@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * One HTTP/2 stream: its states (RFC 9113 §5.1), its flow-control windows and its send queue.
+ *
+ * Data goes straight into the connection's buffer while all windows allow it. Otherwise it waits
+ * here, by reference, and whoever sends waits for {@linkcode H2Stream.ready}.
+ *
+ * @module
+ */
+
+import {
+  DEFAULT_FRAME_BYTES,
+  Flag,
+  Frame,
+  FRAME_HEADER_BYTES,
+  Http2Code,
+  MAX_WINDOW_BYTES,
+  putFrameHeader,
+  putUint32,
+} from "./frames.ts";
+import type { HeaderBlock } from "./hpack_decoder.ts";
+import type { HeaderTemplate } from "./hpack_encoder.ts";
+import type { Session } from "./session.ts";
+
+/** What the user of a stream learns from it. Nothing here may throw. */
+export interface StreamEvents {
+  /** A reply's headers or either side's trailers. The block is only valid during the call. */
+  onHeaders(block: HeaderBlock, endStream: boolean): void;
+  /**
+   * Bytes of the body, only valid during the call. The receiver gives the window back by
+   * {@linkcode H2Stream.consume}.
+   */
+  onData(buffer: Uint8Array, start: number, end: number, endStream: boolean): void;
+  /** The stream ended before its time: by the peer, by a fault, or with its connection. */
+  onReset(code: number, error?: unknown): void;
+  /** Called every few seconds, to find what makes no progress. */
+  onCheck?(nowMs: number): void;
+}
+
+/** A message or body that waits to be sent; `flag` is the gRPC prefix's first byte, -1 without prefix. */
+interface Piece {
+  readonly flag: number;
+  readonly bytes: Uint8Array;
+  /** Next byte to send; negative while the prefix is not sent yet. */
+  at: number;
+}
+
+interface EndOfStream {
+  readonly template: HeaderTemplate | undefined;
+  readonly fields: readonly string[] | undefined;
+}
+
+const PREFIX_BYTES = 5;
+
+/** One stream of a {@linkcode Session}. */
+export class H2Stream {
+  readonly id: number;
+  readonly #session: Session;
+  events: StreamEvents;
+  sendWindow: number;
+  recvWindow: number;
+  localEnded = false;
+  remoteEnded = false;
+  closed = false;
+  /** Body length that the peer announced, -1 without. */
+  expectedBytes = -1;
+  receivedBytes = 0;
+  /** Whether it stands in the session's line of streams that can send. */
+  inLine = false;
+  /** Since when its data waits for the peer's window, 0 while none does. */
+  blockedSinceMs = 0;
+  #owedBytes = 0;
+  #queue: Piece[] | undefined;
+  #end: EndOfStream | undefined;
+  #ready: { promise: Promise<void>; resolve: () => void } | undefined;
+
+  constructor(
+    session: Session,
+    id: number,
+    sendWindow: number,
+    recvWindow: number,
+    events: StreamEvents,
+  ) {
+    this.#session = session;
+    this.id = id;
+    this.sendWindow = sendWindow;
+    this.recvWindow = recvWindow;
+    this.events = events;
+  }
+
+  /** Whether data waits to be sent. */
+  get hasQueue(): boolean {
+    return this.#queue !== undefined;
+  }
+
+  /** The session that it belongs to. */
+  get session(): Session {
+    return this.#session;
+  }
+
+  /** Sends headers that do not end the stream; before any data. */
+  sendHeaders(template: HeaderTemplate | undefined, fields?: readonly string[]): void {
+    if (this.closed || this.localEnded) return;
+    this.#session.writeHeaders(this.id, template, fields, false);
+  }
+
+  /** Sends headers that end the stream, after all data that waits. */
+  sendTrailers(template: HeaderTemplate | undefined, fields?: readonly string[]): void {
+    if (this.closed || this.localEnded) return;
+    if (this.#queue !== undefined) {
+      this.#end = { template, fields };
+      return;
+    }
+    this.#session.writeHeaders(this.id, template, fields, true);
+    this.#endLocal();
+  }
+
+  /** Ends the stream without trailers, after all data that waits. */
+  sendEnd(): void {
+    if (this.closed || this.localEnded) return;
+    if (this.#queue !== undefined) {
+      this.#end = { template: undefined, fields: undefined };
+      return;
+    }
+    const { outbox } = this.#session;
+    const at = outbox.reserve(FRAME_HEADER_BYTES);
+    outbox.commit(putFrameHeader(outbox.buffer, at, 0, Frame.Data, Flag.EndStream, this.id));
+    this.#endLocal();
+  }
+
+  /**
+   * Sends one gRPC message (`flag` 0 or 1) or plain body bytes (`flag` -1). The bytes must not change
+   * afterwards. When {@linkcode ready} then gives a promise, the sender should wait for it.
+   */
+  send(flag: number, bytes: Uint8Array, end = false): void {
+    if (this.closed || this.localEnded) return;
+    const session = this.#session;
+    const prefix = flag < 0 ? 0 : PREFIX_BYTES;
+    const total = prefix + bytes.length;
+    if (
+      this.#queue === undefined && total <= DEFAULT_FRAME_BYTES && total <= this.sendWindow &&
+      total <= session.sendWindow && session.hasRoom
+    ) {
+      const { outbox } = session;
+      const at = outbox.reserve(FRAME_HEADER_BYTES + total);
+      const { buffer } = outbox;
+      let to = putFrameHeader(buffer, at, total, Frame.Data, end ? Flag.EndStream : 0, this.id);
+      if (prefix > 0) {
+        buffer[to] = flag;
+        to = putUint32(buffer, to + 1, bytes.length);
+      }
+      buffer.set(bytes, to);
+      outbox.commit(to + bytes.length);
+      this.sendWindow -= total;
+      session.sendWindow -= total;
+      session.noteSent();
+      if (end) this.#endLocal();
+      return;
+    }
+    const piece = { flag, bytes, at: -prefix };
+    if (this.#queue === undefined) this.#queue = [piece];
+    else this.#queue.push(piece);
+    if (end) this.#end = { template: undefined, fields: undefined };
+    session.lineUp(this);
+  }
+
+  /** A promise that settles when what was sent has left the queue, `undefined` when it has. */
+  ready(): Promise<void> | undefined {
+    if (this.#queue === undefined) return undefined;
+    if (this.#ready === undefined) {
+      let resolve = (): void => {};
+      const promise = new Promise<void>((settle) => resolve = settle);
+      this.#ready = { promise, resolve };
+    }
+    return this.#ready.promise;
+  }
+
+  /**
+   * Moves at most one frame of the queue into the connection's buffer. Returns whether more could
+   * follow at once; `false` means that the queue is empty or the stream's window is closed.
+   */
+  sendFrame(): boolean {
+    const queue = this.#queue;
+    if (queue === undefined || this.closed) return false;
+    const session = this.#session;
+    const allowed = Math.min(DEFAULT_FRAME_BYTES, this.sendWindow, session.sendWindow);
+    const piece = queue[0] as Piece;
+    const left = piece.bytes.length - piece.at;
+    if (allowed <= 0 && left > 0) {
+      if (this.blockedSinceMs === 0) this.blockedSinceMs = performance.now();
+      return false;
+    }
+    const count = Math.min(left, allowed);
+    const isLast = count === left && queue.length === 1;
+    const ends = isLast && this.#end !== undefined && this.#end.fields === undefined &&
+      this.#end.template === undefined;
+    this.#putFrame(piece, count, ends);
+    this.blockedSinceMs = 0;
+    if (count === left) queue.shift();
+    if (!isLast) return true;
+    this.#queue = undefined;
+    if (ends) this.#endLocal();
+    else if (this.#end !== undefined) this.sendTrailers(this.#end.template, this.#end.fields);
+    this.#settleReady();
+    return false;
+  }
+
+  /** Opens the send window by a WINDOW_UPDATE or a changed setting. Returns `false` on overflow. */
+  openWindow(bytes: number): boolean {
+    const before = this.sendWindow;
+    this.sendWindow += bytes;
+    if (this.sendWindow > MAX_WINDOW_BYTES) return false;
+    if (before <= 0 && this.sendWindow > 0 && this.#queue !== undefined) {
+      this.#session.lineUp(this);
+    }
+    return true;
+  }
+
+  /** Gives received bytes back to the peer's window, in large steps. */
+  consume(bytes: number): void {
+    if (this.remoteEnded || this.closed) return;
+    this.#owedBytes += bytes;
+    if (this.#owedBytes * 2 < this.#session.limits.streamWindowBytes) return;
+    this.recvWindow += this.#owedBytes;
+    this.#session.writeWindowUpdate(this.id, this.#owedBytes);
+    this.#owedBytes = 0;
+  }
+
+  /** Ends the stream with RST_STREAM; its user is not told. */
+  reset(code: Http2Code): void {
+    if (this.closed) return;
+    this.#session.writeReset(this.id, code);
+    this.#session.forget(this, true);
+    this.release();
+  }
+
+  /** Marks the end of what the peer sends. */
+  endRemote(): void {
+    this.remoteEnded = true;
+    if (this.localEnded) this.#finish();
+  }
+
+  /** Lets go of everything; called when the session drops it. */
+  release(): void {
+    this.closed = true;
+    this.#queue = undefined;
+    this.#end = undefined;
+    this.#settleReady();
+  }
+
+  #endLocal(): void {
+    this.localEnded = true;
+    if (this.remoteEnded) this.#finish();
+    else if (this.#session.isServer) {
+      // The reply is complete, so the rest of the request is not wanted (RFC 9113 §8.1).
+      this.reset(Http2Code.NoError);
+    }
+  }
+
+  #finish(): void {
+    if (this.closed) return;
+    this.#session.forget(this, false);
+    this.release();
+  }
+
+  #settleReady(): void {
+    this.#ready?.resolve();
+    this.#ready = undefined;
+  }
+
+  #putFrame(piece: Piece, count: number, ends: boolean): void {
+    const session = this.#session;
+    const { outbox } = session;
+    const at = outbox.reserve(FRAME_HEADER_BYTES + count);
+    const { buffer } = outbox;
+    let to = putFrameHeader(buffer, at, count, Frame.Data, ends ? Flag.EndStream : 0, this.id);
+    let left = count;
+    while (piece.at < 0 && left > 0) {
+      // The prefix byte by byte, because a window may end inside of it.
+      const index = piece.at + PREFIX_BYTES;
+      buffer[to++] = index === 0
+        ? piece.flag
+        : piece.bytes.length >>> (8 * (PREFIX_BYTES - 1 - index));
+      piece.at++;
+      left--;
+    }
+    if (left > 0) buffer.set(piece.bytes.subarray(piece.at, piece.at + left), to);
+    piece.at += left;
+    outbox.commit(to + left);
+    this.sendWindow -= count;
+    session.sendWindow -= count;
+    session.noteSent();
+  }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The small HTTP side of a gRPC port: GET and HEAD of registered paths, in HTTP/1.1 and HTTP/2.
+ *
+ * @module
+ */
+
+import type { FrameReader } from "./frame_reader.ts";
+import type { H2Stream } from "./h2_stream.ts";
+import { type HeaderBlock, Known } from "./hpack_decoder.ts";
+import type { Limits } from "./limits.ts";
+import type { ByteStream } from "./stream.ts";
+import { coarseWheel } from "./timer_wheel.ts";
+
+/** What a handler answers. */
+export interface HttpReply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string | Uint8Array;
+}
+
+/** Answers GET and HEAD of one path. */
+export type HttpHandler = () => HttpReply | Promise<HttpReply>;
+
+/** Handlers by path, for example `/healthz`. */
+export type HttpRoutes = Readonly<Record<string, HttpHandler>>;
+
+const encoder = new TextEncoder();
+const REASONS: Readonly<Record<number, string>> = {
+  200: "OK",
+  400: "Bad Request",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
+  503: "Service Unavailable",
+};
+
+/** The reply to a method and a path. A handler that throws answers 500 without a reason. */
+export async function answerHttp(
+  routes: HttpRoutes,
+  method: string,
+  target: string,
+): Promise<HttpReply> {
+  const path = target.split("?", 1)[0] ?? "";
+  const handler = Object.hasOwn(routes, path) ? routes[path] : undefined;
+  if (handler === undefined) return plain(404);
+  if (method !== "GET" && method !== "HEAD") return plain(405);
+  try {
+    return await handler();
+  } catch {
+    // A probe learns that it failed; why is not for strangers.
+    return plain(500);
+  }
+}
+
+function plain(status: number): HttpReply {
+  return { status, contentType: "text/plain", body: `${REASONS[status] ?? status}\n` };
+}
+
+/** Answers a request that is no gRPC on an HTTP/2 stream. */
+export async function answerHttp2(
+  routes: HttpRoutes,
+  stream: H2Stream,
+  block: HeaderBlock,
+): Promise<void> {
+  const method = block.known[Known.Method] ?? "";
+  const path = block.known[Known.Path] ?? "";
+  stream.events = {
+    onHeaders: () => {},
+    onData: (_buffer, start, end) => stream.consume(end - start),
+    onReset: () => {},
+  };
+  const isPost = method === "POST" && !Object.hasOwn(routes, path);
+  const reply = isPost ? plain(415) : await answerHttp(routes, method, path);
+  const body = bodyOf(reply);
+  const fields = [
+    ":status",
+    String(reply.status),
+    "content-type",
+    reply.contentType,
+    "content-length",
+    String(body.length),
+  ];
+  if (method === "HEAD" || body.length === 0) return stream.sendTrailers(undefined, fields);
+  stream.sendHeaders(undefined, fields);
+  stream.send(-1, body, true);
+}
+
+/** Serves HTTP/1.1 on a connection until it ends. Never rejects. */
+export async function serveHttp1(
+  stream: ByteStream,
+  reader: FrameReader,
+  routes: HttpRoutes,
+  limits: Limits,
+): Promise<void> {
+  let timer = coarseWheel.schedule(limits.prefaceTimeoutMs, () => stream.close());
+  try {
+    for (;;) {
+      const head = await readHead(reader, limits.maxHeaderListBytes);
+      if (head === undefined) return;
+      timer.cancel();
+      timer = coarseWheel.schedule(limits.writeStallMs, () => stream.close());
+      const keepAlive = await answerHead(stream, head, routes);
+      if (!keepAlive) return await lingerClose(stream, reader);
+    }
+  } catch {
+    // The peer went away or was too slow; there is nobody to tell.
+  } finally {
+    timer.cancel();
+    stream.close();
+    reader.release();
+  }
+}
+
+// Bytes that are read and dropped so that the reply is not lost to a reset connection.
+const LINGER_BYTES = 64 * 1024;
+
+async function lingerClose(stream: ByteStream, reader: FrameReader): Promise<void> {
+  await stream.closeWrite();
+  for (let dropped = 0; dropped < LINGER_BYTES;) {
+    dropped += reader.unreadBytes;
+    reader.skip(reader.unreadBytes);
+    if (!(await reader.read())) return;
+  }
+}
+
+/** A request's head as text, `"too large"`, or `undefined` at the end of the connection. */
+async function readHead(reader: FrameReader, maxBytes: number): Promise<string | undefined> {
+  for (;;) {
+    const text = asLatin1(reader.unread);
+    const end = text.indexOf("\r\n\r\n");
+    if (end >= 0) {
+      reader.skip(end + 4);
+      return text.slice(0, end);
+    }
+    if (text.length > maxBytes) return "too large";
+    if (!(await reader.read())) return undefined;
+  }
+}
+
+async function answerHead(stream: ByteStream, head: string, routes: HttpRoutes): Promise<boolean> {
+  const lines = head.split("\r\n");
+  const request = /^([A-Z]+) ([!-~]+) HTTP\/1\.([01])$/.exec(lines[0] ?? "");
+  const headers = parseHeaders(lines.slice(1));
+  let reply: HttpReply;
+  let keepAlive = false;
+  if (head === "too large") reply = plain(431);
+  else if (request === null || headers === undefined) reply = plain(400);
+  else if (request[3] === "1" && !headers.has("host")) reply = plain(400);
+  else if (headers.has("transfer-encoding") || (headers.get("content-length") ?? "0") !== "0") {
+    reply = plain(413);
+  } else {
+    reply = await answerHttp(routes, request[1] ?? "", request[2] ?? "");
+    keepAlive = request[3] === "1" && headers.get("connection")?.toLowerCase() !== "close";
+  }
+  const body = bodyOf(reply);
+  const lead = `HTTP/1.1 ${reply.status} ${REASONS[reply.status] ?? "OK"}\r\n` +
+    `content-type: ${reply.contentType}\r\ncontent-length: ${body.length}\r\n` +
+    `${keepAlive ? "" : "connection: close\r\n"}\r\n`;
+  await writeAll(stream, encoder.encode(lead));
+  if (request?.[1] !== "HEAD") await writeAll(stream, body);
+  return keepAlive;
+}
+
+function parseHeaders(lines: readonly string[]): Map<string, string> | undefined {
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\0\r\n]*?)[ \t]*$/.exec(line);
+    if (match === null) return undefined;
+    const name = (match[1] ?? "").toLowerCase();
+    if (name === "content-length" && headers.has(name)) return undefined;
+    headers.set(name, match[2] ?? "");
+  }
+  return headers;
+}
+
+function bodyOf(reply: HttpReply): Uint8Array {
+  return typeof reply.body === "string" ? encoder.encode(reply.body) : reply.body;
+}
+
+function asLatin1(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return text;
+}
+
+/** Writes all of `data`. */
+export async function writeAll(stream: ByteStream, data: Uint8Array): Promise<void> {
+  for (let at = 0; at < data.length;) at += await stream.write(data.subarray(at));
+}

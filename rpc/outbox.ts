@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The sending side of a connection: frames gather in one buffer and leave in one write.
+ *
+ * While a write is on its way the next frames gather in another buffer, so a busy connection writes
+ * large pieces by itself. An idle connection holds no buffer.
+ *
+ * @module
+ */
+
+import { giveBuffer, takeBuffer } from "./buffers.ts";
+import type { ByteStream } from "./stream.ts";
+
+/** What the owner of an {@linkcode Outbox} learns from it. */
+export interface OutboxEvents {
+  /** Bytes were taken by the stream; there may be room again. */
+  onWritten(): void;
+  /** The stream failed; nothing more will be written. */
+  onWriteFailed(error: unknown): void;
+}
+
+const FIRST_BUFFER_BYTES = 4096;
+
+/** Gathers bytes and writes them in order. */
+export class Outbox {
+  readonly #stream: ByteStream;
+  readonly #events: OutboxEvents;
+  /** The gathering buffer. Callers write into it after {@linkcode reserve} and say so by {@linkcode commit}. */
+  buffer: Uint8Array = EMPTY;
+  /** Bytes gathered and not yet given to the stream. */
+  length = 0;
+  #sending: Uint8Array | undefined;
+  #sendingAt = 0;
+  #sendingEnd = 0;
+  #scheduled = false;
+  #closed = false;
+  #finishing = false;
+  #corked = 0;
+  /** When the current write began, in milliseconds of `performance.now()`; 0 while none is. */
+  writingSinceMs = 0;
+
+  constructor(stream: ByteStream, events: OutboxEvents) {
+    this.#stream = stream;
+    this.#events = events;
+  }
+
+  /** Bytes that the stream has not taken yet. */
+  get pendingBytes(): number {
+    return this.length + this.#sendingEnd - this.#sendingAt;
+  }
+
+  /** Makes room for `bytes` and returns the offset in {@linkcode buffer} to write them to. */
+  reserve(bytes: number): number {
+    const needed = this.length + bytes;
+    if (needed > this.buffer.length) {
+      const next = takeBuffer(Math.max(needed, FIRST_BUFFER_BYTES, this.buffer.length * 2));
+      next.set(this.buffer.subarray(0, this.length));
+      if (this.buffer.length > 0) giveBuffer(this.buffer);
+      this.buffer = next;
+    }
+    return this.length;
+  }
+
+  /** Takes what was written up to `end` and sees to it that it leaves soon. */
+  commit(end: number): void {
+    this.length = end;
+    if (this.#scheduled || this.#corked > 0 || this.#sending !== undefined) return;
+    this.#scheduled = true;
+    queueMicrotask(this.#flushScheduled);
+  }
+
+  /** Holds writes back until the matching {@linkcode uncork}. */
+  cork(): void {
+    this.#corked++;
+  }
+
+  /** Ends a {@linkcode cork} and writes what gathered. */
+  uncork(): void {
+    if (--this.#corked === 0) this.flush();
+  }
+
+  /** Writes what gathered, unless a write is on its way; then that goes on with it. */
+  flush(): void {
+    if (this.#closed || this.#sending !== undefined) return;
+    if (this.length === 0) {
+      if (this.#finishing) this.close();
+      return;
+    }
+    this.#sending = this.buffer;
+    this.#sendingAt = 0;
+    this.#sendingEnd = this.length;
+    this.buffer = EMPTY;
+    this.length = 0;
+    this.#write();
+  }
+
+  /** Closes the stream once everything gathered so far is written. */
+  finish(): void {
+    this.#finishing = true;
+    this.flush();
+  }
+
+  /** Drops everything and closes the stream. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.buffer = EMPTY;
+    this.length = 0;
+    this.#stream.close();
+  }
+
+  readonly #flushScheduled = (): void => {
+    this.#scheduled = false;
+    if (this.#corked === 0) this.flush();
+  };
+
+  #write(): void {
+    const piece = (this.#sending as Uint8Array).subarray(this.#sendingAt, this.#sendingEnd);
+    this.writingSinceMs = performance.now();
+    this.#stream.write(piece).then(this.#written, this.#failed);
+  }
+
+  readonly #written = (count: number): void => {
+    this.#sendingAt += count;
+    if (this.#closed) return this.#release();
+    if (this.#sendingAt < this.#sendingEnd) return this.#write();
+    this.#release();
+    this.#corked++;
+    this.#events.onWritten();
+    this.#corked--;
+    if (this.#corked === 0) this.flush();
+  };
+
+  readonly #failed = (error: unknown): void => {
+    this.#release();
+    if (this.#closed) return;
+    this.close();
+    this.#events.onWriteFailed(error);
+  };
+
+  #release(): void {
+    if (this.#sending !== undefined) giveBuffer(this.#sending);
+    this.#sending = undefined;
+    this.#sendingAt = this.#sendingEnd = 0;
+    this.writingSinceMs = 0;
+  }
+}
+
+const EMPTY = new Uint8Array(0);

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * One gRPC call on the server: from the request's headers to the reply's trailers.
+ *
+ * A unary call whose handler answers at once is read, run and answered without a single promise.
+ *
+ * @module
+ */
+
+import { CodedError } from "../base/errors.ts";
+import type { Logger } from "../base/log.ts";
+import { ACCEPTED_ENCODINGS, decompress } from "./compression.ts";
+import { Http2Code } from "./frames.ts";
+import type { H2Stream, StreamEvents } from "./h2_stream.ts";
+import { type HeaderBlock, Known } from "./hpack_decoder.ts";
+import type { HeaderTemplate } from "./hpack_encoder.ts";
+import { MessageQueue } from "./message_queue.ts";
+import { type MessageFault, MessageReader } from "./message_reader.ts";
+import { appendField, Metadata, type MetadataValue } from "./metadata.ts";
+import type { CallContext, MessageSink, MethodType, ServiceMethod } from "./service.ts";
+import { Code, encodeStatusMessage, statusOfError } from "./status.ts";
+import { fineWheel, type WheelTimer } from "./timer_wheel.ts";
+import { parseTimeout } from "./timeouts.ts";
+
+/** A method as observers and interceptors see it. */
+export interface CalledMethod {
+  readonly service: string;
+  readonly name: string;
+  readonly type: MethodType;
+}
+
+/** Learns of calls; it must not throw. */
+export interface CallObserver {
+  callStarted?(method: CalledMethod): void;
+  callEnded?(method: CalledMethod, code: Code, durationMs: number): void;
+  messageReceived?(method: CalledMethod): void;
+  messageSent?(method: CalledMethod): void;
+  /** A handler threw something that is no `CodedError`. */
+  panicked?(method: CalledMethod, error: unknown): void;
+}
+
+/** Runs before the handler and refuses the call by throwing a `CodedError`. */
+export type Interceptor = (context: CallContext, method: CalledMethod) => void | Promise<void>;
+
+/** What all calls of a connection share. */
+export interface CallEnvironment {
+  readonly log: Logger;
+  readonly observer: CallObserver;
+  readonly interceptors: readonly Interceptor[];
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+}
+
+const REPLY_HEADERS: HeaderTemplate = {
+  fields: [":status", "200", "content-type", "application/grpc"],
+};
+const OK_TRAILERS: HeaderTemplate = { fields: ["grpc-status", "0"] };
+
+/** Answers a stream without a call, by trailers only. */
+export function refuseCall(
+  stream: H2Stream,
+  code: Code,
+  message: string,
+  fields: readonly string[] = [],
+): void {
+  stream.sendTrailers(REPLY_HEADERS, [
+    "grpc-status",
+    String(code),
+    "grpc-message",
+    encodeStatusMessage(message),
+    ...fields,
+  ]);
+}
+
+/** A running call. It is its handler's context, its stream's user and its own sink. */
+export class ServerCall implements CallContext, StreamEvents, MessageSink {
+  readonly #environment: CallEnvironment;
+  readonly #stream: H2Stream;
+  readonly #method: ServiceMethod;
+  readonly #startMs = performance.now();
+  readonly #fields: readonly string[];
+  readonly #encoding: string | undefined;
+  readonly deadlineMs: number | undefined;
+  #reader: MessageReader | undefined;
+  #metadata: Metadata | undefined;
+  #controller: AbortController | undefined;
+  #abortReason: CodedError | undefined;
+  #timer: WheelTimer | undefined;
+  #headers: string[] | undefined;
+  #trailers: string[] | undefined;
+  #headersSent = false;
+  #done = false;
+  #started = false;
+  #request: Uint8Array | undefined;
+  #requests: MessageQueue<Uint8Array> | undefined;
+  #queuedBytes = 0;
+  #owedBytes = 0;
+  #lastDataMs = 0;
+
+  constructor(
+    environment: CallEnvironment,
+    stream: H2Stream,
+    method: ServiceMethod,
+    block: HeaderBlock,
+  ) {
+    this.#environment = environment;
+    this.#stream = stream;
+    this.#method = method;
+    this.#fields = block.fields;
+    this.#encoding = block.known[Known.Encoding];
+    environment.observer.callStarted?.(method);
+    stream.events = this;
+    const deadlineMs = parseTimeout(block.known[Known.Timeout]);
+    this.deadlineMs = Number.isNaN(deadlineMs) ? undefined : deadlineMs;
+    if (Number.isNaN(deadlineMs)) this.#finish(Code.Internal, "A grpc-timeout that is not valid");
+    else if (deadlineMs !== undefined) {
+      this.#timer = fineWheel.schedule(deadlineMs, () => this.#expire());
+    }
+    if (this.#encoding !== undefined && !["identity", "gzip"].includes(this.#encoding)) {
+      this.setTrailerField("grpc-accept-encoding", ACCEPTED_ENCODINGS);
+      this.#finish(Code.Unimplemented, `Encoding "${this.#encoding}" is not supported`);
+    }
+  }
+
+  get path(): string {
+    return this.#method.path;
+  }
+
+  get metadata(): Metadata {
+    return this.#metadata ??= new Metadata(this.#fields);
+  }
+
+  get remoteAddress(): string {
+    return this.#environment.remoteAddress;
+  }
+
+  get remotePort(): number {
+    return this.#environment.remotePort;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  setHeader(key: string, value: MetadataValue): void {
+    if (this.#headersSent) throw new TypeError(`Cannot set header "${key}": headers are sent`);
+    appendField(this.#headers ??= [], key, value);
+  }
+
+  setTrailer(key: string, value: MetadataValue): void {
+    appendField(this.#trailers ??= [], key, value);
+  }
+
+  /** Adds a trailer that belongs to the protocol. */
+  setTrailerField(name: string, value: string): void {
+    (this.#trailers ??= []).push(name, value);
+  }
+
+  sendHeaders(): void {
+    if (this.#headersSent || this.#done) return;
+    this.#headersSent = true;
+    this.#stream.sendHeaders(REPLY_HEADERS, this.#headers);
+  }
+
+  send(message: Uint8Array): Promise<void> | undefined {
+    if (this.#done) return undefined;
+    this.sendHeaders();
+    this.#stream.send(0, message);
+    this.#environment.observer.messageSent?.(this.#method);
+    return this.#stream.ready();
+  }
+
+  /** Begins a call that takes several requests; one with a single request begins when that is there. */
+  begin(endStream: boolean): void {
+    if (this.#done) return;
+    const { handler } = this.#method;
+    if ("clientStream" in handler || "bidi" in handler) {
+      this.#requests = new MessageQueue((bytes) => this.#taken(bytes), () => {});
+      this.#start(undefined);
+      if (endStream) this.#requests.end();
+    } else if (endStream) this.#finish(Code.Internal, "A request without a message");
+  }
+
+  onHeaders(_block: HeaderBlock, endStream: boolean): void {
+    if (endStream) this.#endRequest();
+  }
+
+  onData(buffer: Uint8Array, start: number, end: number, endStream: boolean): void {
+    if (this.#done) return this.#stream.consume(end - start);
+    this.#lastDataMs = performance.now();
+    const reader = this.#reader ??= new MessageReader(this.#stream.session);
+    const fault = reader.feed(buffer, start, end, this.#onMessage);
+    if (this.#requests !== undefined && this.#queuedBytes > this.#windowBytes()) {
+      this.#owedBytes += end - start;
+    } else this.#stream.consume(end - start);
+    if (fault !== undefined) this.#fault(fault);
+    else if (endStream) this.#endRequest();
+  }
+
+  onReset(code: number): void {
+    if (this.#done) return;
+    this.#end(code === Http2Code.NoError ? Code.Unknown : Code.Cancelled);
+    this.#abort(new CodedError("cancelled", "The client cancelled the call"));
+  }
+
+  onCheck(nowMs: number): void {
+    if (this.#done || this.#started && !this.#reader?.isPartial) return;
+    const sinceMs = this.#lastDataMs === 0 ? this.#startMs : this.#lastDataMs;
+    if (nowMs - sinceMs > this.#stream.session.limits.requestStallMs) {
+      this.#finish(Code.DeadlineExceeded, "The request did not arrive");
+    }
+  }
+
+  readonly #onMessage = (bytes: Uint8Array, compressed: boolean): void => {
+    if (this.#done) return;
+    let message = bytes;
+    if (compressed) {
+      try {
+        message = decompress(bytes, this.#encoding, this.#stream.session.limits.maxMessageBytes);
+      } catch (error) {
+        return this.#fail(error);
+      }
+    }
+    this.#environment.observer.messageReceived?.(this.#method);
+    if (this.#requests !== undefined) {
+      this.#queuedBytes += message.length;
+      this.#requests.push(message);
+    } else if (this.#request === undefined) this.#request = message;
+    else this.#finish(Code.Internal, "More than one message for a call that takes one");
+  };
+
+  #windowBytes(): number {
+    return this.#stream.session.limits.streamWindowBytes;
+  }
+
+  #taken(bytes: Uint8Array): void {
+    this.#queuedBytes -= bytes.length;
+    if (this.#owedBytes === 0 || this.#queuedBytes > this.#windowBytes()) return;
+    this.#stream.consume(this.#owedBytes);
+    this.#owedBytes = 0;
+  }
+
+  #endRequest(): void {
+    if (this.#done) return;
+    if (this.#reader?.isPartial) return this.#finish(Code.Internal, "A truncated message");
+    if (this.#requests !== undefined) return this.#requests.end();
+    const request = this.#request;
+    if (request === undefined) return this.#finish(Code.Internal, "A request without a message");
+    this.#request = undefined;
+    this.#start(request);
+  }
+
+  #start(request: Uint8Array | undefined): void {
+    this.#started = true;
+    if (this.#environment.interceptors.length > 0) void this.#startIntercepted(request);
+    else this.#run(request);
+  }
+
+  async #startIntercepted(request: Uint8Array | undefined): Promise<void> {
+    try {
+      for (const interceptor of this.#environment.interceptors) {
+        const waited = interceptor(this, this.#method);
+        if (waited !== undefined) await waited;
+      }
+    } catch (error) {
+      return this.#fail(error);
+    }
+    if (!this.#done) this.#run(request);
+  }
+
+  #run(request: Uint8Array | undefined): void {
+    const { handler } = this.#method;
+    if ("unary" in handler && request !== undefined) {
+      let reply: Uint8Array | Promise<Uint8Array>;
+      try {
+        reply = handler.unary(request, this);
+      } catch (error) {
+        return this.#fail(error);
+      }
+      if (reply instanceof Uint8Array) this.#reply(reply);
+      else reply.then(this.#reply, this.#fail);
+      return;
+    }
+    this.#runStream(request).then(this.#succeed, this.#fail);
+  }
+
+  async #runStream(request: Uint8Array | undefined): Promise<void> {
+    const { handler } = this.#method;
+    if ("serverSink" in handler && request !== undefined) {
+      await handler.serverSink(request, this, this);
+    } else if ("serverStream" in handler && request !== undefined) {
+      await this.#sendAll(handler.serverStream(request, this));
+    } else if ("clientStream" in handler && this.#requests !== undefined) {
+      this.send(await handler.clientStream(this.#requests, this));
+    } else if ("bidi" in handler && this.#requests !== undefined) {
+      await this.#sendAll(handler.bidi(this.#requests, this));
+    }
+  }
+
+  async #sendAll(messages: AsyncIterable<Uint8Array>): Promise<void> {
+    for await (const message of messages) {
+      const sent = this.send(message);
+      if (sent !== undefined) await sent;
+      if (this.#done) return;
+    }
+  }
+
+  readonly #reply = (message: Uint8Array): void => {
+    if (this.#done) return;
+    this.send(message);
+    this.#succeed();
+  };
+
+  readonly #succeed = (): void => {
+    if (this.#done) return;
+    this.sendHeaders();
+    this.#end(Code.Ok);
+    this.#stream.sendTrailers(OK_TRAILERS, this.#trailers);
+  };
+
+  readonly #fail = (error: unknown): void => {
+    if (this.#done) return;
+    const code = statusOfError(error);
+    if (code !== undefined) return this.#finish(code, (error as Error).message);
+    const { log, observer } = this.#environment;
+    observer.panicked?.(this.#method, error);
+    log.error("rpc handler failed", { id: this.#method.path, error });
+    this.#finish(Code.Internal, "internal error");
+  };
+
+  #fault(fault: MessageFault): void {
+    this.#finish(fault.code, fault.message);
+  }
+
+  #expire(): void {
+    this.#finish(Code.DeadlineExceeded, "The deadline of the call has passed");
+  }
+
+  #finish(code: Code, message: string): void {
+    if (this.#done) return;
+    const fields = this.#trailers ?? [];
+    if (this.#headersSent) {
+      this.#end(code);
+      const status = ["grpc-status", String(code), "grpc-message", encodeStatusMessage(message)];
+      this.#stream.sendTrailers(undefined, [...status, ...fields]);
+    } else {
+      const all = this.#headers === undefined ? fields : [...this.#headers, ...fields];
+      this.#end(code);
+      refuseCall(this.#stream, code, message, all);
+    }
+    // The handler may still run, for nobody.
+    this.#abort(new CodedError("cancelled", message));
+  }
+
+  #end(code: Code): void {
+    this.#done = true;
+    this.#timer?.cancel();
+    this.#reader?.release();
+    this.#environment.observer.callEnded?.(
+      this.#method,
+      code,
+      performance.now() - this.#startMs,
+    );
+  }
+
+  #abort(reason: CodedError): void {
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+    this.#requests?.fail(reason);
+  }
+}

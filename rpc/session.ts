@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * One HTTP/2 connection (RFC 9113), as server or as client.
+ *
+ * Everything that one read brought is handled in one go, and what that makes to be sent leaves in
+ * one write. While the peer does not take what is written, nothing more is read from it.
+ *
+ * @module
+ */
+
+import {
+  ConnectionFault,
+  DEFAULT_FRAME_BYTES,
+  DEFAULT_WINDOW_BYTES,
+  Flag,
+  Frame,
+  FRAME_HEADER_BYTES,
+  Http2Code,
+  PREFACE,
+  putFrameHeader,
+  putUint32,
+  Setting,
+} from "./frames.ts";
+import { FrameDispatch } from "./frame_dispatch.ts";
+import type { FrameReader } from "./frame_reader.ts";
+import { H2Stream, type StreamEvents } from "./h2_stream.ts";
+import type { HeaderBlock } from "./hpack_decoder.ts";
+import { type HeaderTemplate, HpackEncoder } from "./hpack_encoder.ts";
+import type { Limits } from "./limits.ts";
+import { Outbox } from "./outbox.ts";
+import type { ByteStream } from "./stream.ts";
+import { coarseWheel, fineWheel, type WheelTimer } from "./timer_wheel.ts";
+
+/** What the owner of a session learns from it. */
+export interface SessionEvents {
+  /** The peer opened a stream (server only). The block is only valid during the call. */
+  onStream?(stream: H2Stream, block: HeaderBlock, endStream: boolean): void;
+  /** The peer's settings arrived or changed, or a stream ended: there may be room for another. */
+  onRoom?(): void;
+  /** The peer ends the connection; streams above `lastStreamId` were not processed. */
+  onGoaway?(lastStreamId: number, code: number, text: string): void;
+  /** The connection is over; all streams have been told. */
+  onClosed?(error: unknown): void;
+}
+
+/** Received bytes that are held, over all sessions that share it. */
+export interface BufferBudget {
+  usedBytes: number;
+  readonly maxBytes: number;
+}
+
+/** Options of {@linkcode Session}. */
+export interface SessionOptions {
+  readonly stream: ByteStream;
+  readonly reader: FrameReader;
+  readonly isServer: boolean;
+  readonly limits: Limits;
+  readonly events: SessionEvents;
+  readonly budget: BufferBudget;
+}
+
+const NO_EVENTS: StreamEvents = { onHeaders: () => {}, onData: () => {}, onReset: () => {} };
+const KEEPALIVE_PING = 0xba7;
+const DRAIN_PING = 0xd7a;
+
+/** One connection. {@linkcode Session.run} drives it until it is over. */
+export class Session {
+  readonly isServer: boolean;
+  readonly limits: Limits;
+  readonly events: SessionEvents;
+  readonly outbox: Outbox;
+  readonly streams = new Map<number, H2Stream>();
+  readonly #reader: FrameReader;
+  readonly #budget: BufferBudget;
+  readonly #dispatch: FrameDispatch;
+  readonly #encoder: HpackEncoder;
+  /** What the peer still takes over all streams. */
+  sendWindow = DEFAULT_WINDOW_BYTES;
+  /** The peer's window for a new stream. */
+  peerInitialWindow = DEFAULT_WINDOW_BYTES;
+  /** How many streams of ours the peer allows. */
+  peerMaxStreams = Infinity;
+  /** Whether the peer has acknowledged our settings. */
+  settingsAcked = false;
+  /** Whether the connection takes no more streams. */
+  draining = false;
+  closed = false;
+  #recvOwed = 0;
+  #bufferedBytes = 0;
+  #nextStreamId = 1;
+  #line: H2Stream[] = [];
+  #roomWaiter: (() => void) | undefined;
+  #lastReadMs = performance.now();
+  #pingSentMs = 0;
+  #idleSinceMs = performance.now();
+  #check: WheelTimer | undefined;
+  #drainLastId = -1;
+
+  constructor(options: SessionOptions) {
+    this.isServer = options.isServer;
+    this.limits = options.limits;
+    this.events = options.events;
+    this.#reader = options.reader;
+    this.#budget = options.budget;
+    this.outbox = new Outbox(options.stream, {
+      onWritten: () => this.#onWritten(),
+      onWriteFailed: (error) => this.close(error),
+    });
+    this.#encoder = new HpackEncoder(options.limits.headerTableBytes);
+    this.#dispatch = new FrameDispatch(this);
+    this.#sendPreface();
+  }
+
+  /** Reads and handles frames until the connection is over. Never rejects. */
+  async run(): Promise<void> {
+    fineWheel.retain();
+    this.#scheduleCheck();
+    let fault: unknown;
+    try {
+      while (!this.closed && this.#handleRead()) {
+        if (this.outbox.pendingBytes > 2 * this.limits.writeHighWaterBytes) await this.#room();
+        if (this.closed || !(await this.#reader.read())) break;
+        this.#lastReadMs = performance.now();
+      }
+    } catch (error) {
+      fault = error;
+    }
+    this.close(fault);
+    this.#reader.release();
+    fineWheel.release();
+  }
+
+  /** Whether more data may be put into the connection's buffer. */
+  get hasRoom(): boolean {
+    return this.outbox.pendingBytes < this.limits.writeHighWaterBytes;
+  }
+
+  /** Opens a stream (client only) and sends its headers; `undefined` when there is no room for it. */
+  open(
+    events: StreamEvents,
+    template: HeaderTemplate,
+    fields: readonly string[] | undefined,
+  ): H2Stream | undefined {
+    if (this.closed || this.draining || this.streams.size >= this.peerMaxStreams) return undefined;
+    if (this.#nextStreamId > 0x7fff_fff0) return undefined;
+    const id = this.#nextStreamId;
+    this.#nextStreamId += 2;
+    const stream = this.#addStream(id, events);
+    this.writeHeaders(id, template, fields, false);
+    return stream;
+  }
+
+  /** Takes in a stream that the peer opened. */
+  accept(id: number): H2Stream {
+    return this.#addStream(id, NO_EVENTS);
+  }
+
+  /** Whether `id` is one that {@linkcode open} has not given out yet. */
+  isUnopened(id: number): boolean {
+    return id >= this.#nextStreamId || id % 2 === 0;
+  }
+
+  /** Drops a stream that is over. */
+  forget(stream: H2Stream, byReset: boolean): void {
+    if (!this.streams.delete(stream.id)) return;
+    this.#dispatch.noteClosed(stream.id, byReset);
+    if (this.streams.size === 0) this.#idleSinceMs = performance.now();
+    if (this.draining && this.streams.size === 0) this.#finishDrain();
+    else this.events.onRoom?.();
+  }
+
+  /** Writes a header block, in one frame or with CONTINUATION frames. */
+  writeHeaders(
+    id: number,
+    template: HeaderTemplate | undefined,
+    fields: readonly string[] | undefined,
+    endStream: boolean,
+  ): void {
+    const { outbox } = this;
+    const at = outbox.reserve(FRAME_HEADER_BYTES + this.#encoder.bound(template, fields));
+    const start = at + FRAME_HEADER_BYTES;
+    const end = this.#encoder.encode(template, fields, outbox.buffer, start);
+    const endFlag = endStream ? Flag.EndStream : 0;
+    this.noteSent();
+    if (end - start <= DEFAULT_FRAME_BYTES) {
+      const flags = Flag.EndHeaders | endFlag;
+      putFrameHeader(outbox.buffer, at, end - start, Frame.Headers, flags, id);
+      outbox.commit(end);
+      return;
+    }
+    const block = outbox.buffer.slice(start, end);
+    for (let from = 0; from < block.length; from += DEFAULT_FRAME_BYTES) {
+      const piece = block.subarray(from, from + DEFAULT_FRAME_BYTES);
+      const flags = (from === 0 ? endFlag : 0) |
+        (from + piece.length === block.length ? Flag.EndHeaders : 0);
+      this.writeFrame(from === 0 ? Frame.Headers : Frame.Continuation, flags, id, piece);
+    }
+  }
+
+  /** Writes a frame with a payload. */
+  writeFrame(type: number, flags: number, id: number, payload: Uint8Array): void {
+    const { outbox } = this;
+    const at = outbox.reserve(FRAME_HEADER_BYTES + payload.length);
+    const to = putFrameHeader(outbox.buffer, at, payload.length, type, flags, id);
+    outbox.buffer.set(payload, to);
+    outbox.commit(to + payload.length);
+  }
+
+  /** Writes a RST_STREAM frame. */
+  writeReset(id: number, code: Http2Code): void {
+    this.#writeWord(Frame.RstStream, id, code);
+  }
+
+  /** Writes a WINDOW_UPDATE frame. */
+  writeWindowUpdate(id: number, bytes: number): void {
+    this.#writeWord(Frame.WindowUpdate, id, bytes);
+  }
+
+  /** Remembers that data went out, which excuses a peer's PING. */
+  noteSent(): void {
+    this.#dispatch.forgivePings();
+  }
+
+  /** Puts a stream with data into the line and sends what the windows allow. */
+  lineUp(stream: H2Stream): void {
+    if (!stream.inLine) {
+      stream.inLine = true;
+      this.#line.push(stream);
+    }
+    this.pump();
+  }
+
+  /** Sends data of waiting streams, a frame of each in turn, while there is room. */
+  pump(): void {
+    while (this.#line.length > 0 && this.hasRoom) {
+      const stream = this.#line[0] as H2Stream;
+      if (this.sendWindow <= 0 && stream.hasQueue) return;
+      this.#line.shift();
+      stream.inLine = false;
+      if (stream.sendFrame()) {
+        stream.inLine = true;
+        this.#line.push(stream);
+      }
+    }
+  }
+
+  /** Takes over a HEADER_TABLE_SIZE of the peer. */
+  setEncoderLimit(bytes: number): void {
+    this.#encoder.setPeerLimit(bytes);
+  }
+
+  /** Gives received bytes back to the peer's connection window, in large steps. */
+  consume(bytes: number): void {
+    this.#recvOwed += bytes;
+    if (this.#recvOwed * 2 < this.limits.connectionWindowBytes) return;
+    this.writeWindowUpdate(0, this.#recvOwed);
+    this.#dispatch.recvWindow += this.#recvOwed;
+    this.#recvOwed = 0;
+  }
+
+  /** Accounts for received bytes that are held. Returns `false` when they are too many. */
+  hold(bytes: number): boolean {
+    if (
+      this.#bufferedBytes + bytes > this.limits.maxConnectionBufferBytes ||
+      this.#budget.usedBytes + bytes > this.#budget.maxBytes
+    ) return false;
+    this.#bufferedBytes += bytes;
+    this.#budget.usedBytes += bytes;
+    return true;
+  }
+
+  /** Ends the account of bytes that were held. */
+  unhold(bytes: number): void {
+    this.#bufferedBytes -= bytes;
+    this.#budget.usedBytes -= bytes;
+  }
+
+  /** Handles the answer to a PING of ours. */
+  onPong(kind: number): void {
+    if (kind === KEEPALIVE_PING) this.#pingSentMs = 0;
+    // The peer has seen the first GOAWAY, so every stream that it opened before is here by now.
+    if (kind === DRAIN_PING && this.#drainLastId < 0) {
+      this.#drainLastId = this.#dispatch.lastPeerStreamId;
+      this.#writeGoaway(this.#drainLastId, Http2Code.NoError, "");
+      if (this.streams.size === 0) this.#finishDrain();
+    }
+  }
+
+  /**
+   * Lets streams that are open come to their end and takes no more. The connection closes with the
+   * last of them.
+   */
+  drain(): void {
+    if (this.closed || this.draining) return;
+    this.draining = true;
+    if (!this.isServer) {
+      if (this.streams.size === 0) this.#finishDrain();
+      return;
+    }
+    this.#writeGoaway(0x7fff_ffff, Http2Code.NoError, "");
+    this.#writePing(DRAIN_PING);
+  }
+
+  /** Whether a stream that the peer opens has to be ignored. */
+  refuses(id: number): boolean {
+    return this.#drainLastId >= 0 && id > this.#drainLastId;
+  }
+
+  /** Ends the connection; a {@linkcode ConnectionFault} is sent to the peer as GOAWAY. */
+  close(error?: unknown): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.draining = true;
+    this.#check?.cancel();
+    this.#roomWaiter?.();
+    if (error instanceof ConnectionFault) {
+      this.#writeGoaway(this.#dispatch.lastPeerStreamId, error.code, error.message);
+      this.outbox.finish();
+    }
+    for (const stream of [...this.streams.values()]) {
+      this.streams.delete(stream.id);
+      stream.release();
+      stream.events.onReset(Http2Code.Cancel, error ?? new Error("The connection was closed"));
+    }
+    this.#line = [];
+    if (!(error instanceof ConnectionFault)) this.outbox.close();
+    this.events.onClosed?.(error);
+  }
+
+  #addStream(id: number, events: StreamEvents): H2Stream {
+    const window = this.settingsAcked
+      ? this.limits.streamWindowBytes
+      : Math.max(this.limits.streamWindowBytes, DEFAULT_WINDOW_BYTES);
+    const stream = new H2Stream(this, id, this.peerInitialWindow, window, events);
+    this.streams.set(id, stream);
+    return stream;
+  }
+
+  #handleRead(): boolean {
+    this.outbox.cork();
+    try {
+      this.#dispatch.handle(this.#reader);
+      return true;
+    } finally {
+      this.outbox.uncork();
+    }
+  }
+
+  #onWritten(): void {
+    this.pump();
+    if (this.outbox.pendingBytes <= this.limits.writeHighWaterBytes) this.#roomWaiter?.();
+  }
+
+  async #room(): Promise<void> {
+    await new Promise<void>((resolve) => this.#roomWaiter = resolve);
+    this.#roomWaiter = undefined;
+  }
+
+  #sendPreface(): void {
+    const { limits, outbox } = this;
+    const settings: [number, number][] = [
+      [Setting.HeaderTableSize, limits.headerTableBytes],
+      [Setting.InitialWindowSize, limits.streamWindowBytes],
+      [Setting.MaxHeaderListSize, limits.maxHeaderListBytes],
+      this.isServer
+        ? [Setting.MaxConcurrentStreams, limits.maxConcurrentStreams]
+        : [Setting.EnablePush, 0],
+    ];
+    if (!this.isServer) {
+      const at = outbox.reserve(PREFACE.length);
+      outbox.buffer.set(PREFACE, at);
+      outbox.commit(at + PREFACE.length);
+    }
+    const payload = new Uint8Array(settings.length * 6);
+    for (const [index, [key, value]] of settings.entries()) {
+      payload[index * 6 + 1] = key;
+      putUint32(payload, index * 6 + 2, value);
+    }
+    this.writeFrame(Frame.Settings, 0, 0, payload);
+    const extra = limits.connectionWindowBytes - DEFAULT_WINDOW_BYTES;
+    if (extra > 0) this.writeWindowUpdate(0, extra);
+  }
+
+  #writeWord(type: number, id: number, value: number): void {
+    const { outbox } = this;
+    const at = outbox.reserve(FRAME_HEADER_BYTES + 4);
+    const to = putFrameHeader(outbox.buffer, at, 4, type, 0, id);
+    outbox.commit(putUint32(outbox.buffer, to, value));
+  }
+
+  #writePing(kind: number): void {
+    const payload = new Uint8Array(8);
+    putUint32(payload, 4, kind);
+    this.writeFrame(Frame.Ping, 0, 0, payload);
+  }
+
+  #writeGoaway(lastStreamId: number, code: number, text: string): void {
+    const detail = new TextEncoder().encode(text);
+    const payload = new Uint8Array(8 + detail.length);
+    putUint32(payload, putUint32(payload, 0, lastStreamId), code);
+    payload.set(detail, 8);
+    this.writeFrame(Frame.Goaway, 0, 0, payload);
+  }
+
+  #finishDrain(): void {
+    if (this.closed || (this.isServer && this.#drainLastId < 0)) return;
+    if (!this.isServer) this.#writeGoaway(0, Http2Code.NoError, "");
+    this.closed = true;
+    this.#check?.cancel();
+    this.outbox.finish();
+    this.events.onClosed?.(undefined);
+  }
+
+  #scheduleCheck(): void {
+    const { limits } = this;
+    const shortest = Math.min(
+      ...[limits.prefaceTimeoutMs, limits.writeStallMs, limits.keepaliveMs, limits.idleMs]
+        .filter((ms) => ms > 0),
+      limits.keepaliveTimeoutMs,
+    );
+    const period = Math.min(5000, Math.max(100, shortest / 4));
+    const check = (): void => {
+      this.#runChecks(performance.now());
+      if (!this.closed) this.#check = coarseWheel.schedule(period, check);
+    };
+    if (!this.closed) this.#check = coarseWheel.schedule(period, check);
+  }
+
+  #runChecks(nowMs: number): void {
+    const { limits, outbox } = this;
+    const silentMs = nowMs - this.#lastReadMs;
+    if (outbox.writingSinceMs > 0 && nowMs - outbox.writingSinceMs > limits.writeStallMs) {
+      return this.close(new Error("The peer takes no bytes"));
+    }
+    const reason = this.#dispatch.overdue(nowMs, silentMs, this.#reader.unreadBytes > 0);
+    if (reason !== undefined) return this.close(new Error(reason));
+    if (this.#pingSentMs > 0 && this.#lastReadMs < this.#pingSentMs) {
+      if (nowMs - this.#pingSentMs > limits.keepaliveTimeoutMs) {
+        return this.close(new Error("The peer does not answer"));
+      }
+    } else if (limits.keepaliveMs > 0 && silentMs > limits.keepaliveMs) {
+      this.#pingSentMs = nowMs;
+      this.#writePing(KEEPALIVE_PING);
+    }
+    if (this.streams.size === 0) {
+      if (limits.idleMs > 0 && nowMs - this.#idleSinceMs > limits.idleMs) this.drain();
+      return;
+    }
+    for (const stream of [...this.streams.values()]) {
+      if (stream.blockedSinceMs > 0 && nowMs - stream.blockedSinceMs > limits.windowStallMs) {
+        stream.reset(Http2Code.Cancel);
+        stream.events.onReset(Http2Code.Cancel, new Error("The peer's window stays closed"));
+      } else stream.events.onCheck?.(nowMs);
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * TCP and Unix sockets as byte streams.
+ *
+ * @module
+ */
+
+import { CodedError } from "../base/errors.ts";
+import type { ByteStream, IncomingStream, StreamListener } from "./stream.ts";
+
+/** Where to listen or to dial. */
+export interface TcpAddress {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+// A process without free descriptors cannot accept; it pauses and tries again.
+const ACCEPT_RETRY_MS = 50;
+
+/** Listens on TCP; port 0 takes a free one. Throws a `CodedError` when that is impossible. */
+export function listenTcp(address: TcpAddress): StreamListener {
+  let listener: Deno.TcpListener;
+  try {
+    listener = Deno.listen({ hostname: address.hostname, port: address.port });
+  } catch (cause) {
+    const at = `${address.hostname}:${address.port}`;
+    throw new CodedError("unavailable", `Cannot listen on ${at}`, { cause });
+  }
+  return listenerOf(listener, (listener.addr as Deno.NetAddr).port, (connection) => {
+    // Replies are small and already batched; waiting for more would only delay them.
+    connection.setNoDelay(true);
+    const { hostname, port } = connection.remoteAddr as Deno.NetAddr;
+    return { stream: connection, remoteAddress: hostname, remotePort: port };
+  });
+}
+
+/** Listens on a Unix socket. Throws a `CodedError` when that is impossible. */
+export function listenUnix(path: string): StreamListener {
+  let listener: Deno.UnixListener;
+  try {
+    listener = Deno.listen({ transport: "unix", path });
+  } catch (cause) {
+    throw new CodedError("unavailable", `Cannot listen on "${path}"`, { cause });
+  }
+  return listenerOf(listener, -1, (connection) => ({
+    stream: connection,
+    remoteAddress: "unix",
+    remotePort: 0,
+  }));
+}
+
+/** Dials TCP. Throws a `CodedError` (`unavailable`, or `cancelled` by the signal). */
+export async function dialTcp(
+  options: TcpAddress & { readonly signal?: AbortSignal },
+): Promise<ByteStream> {
+  const { hostname, port, signal } = options;
+  const dialled = await dialing(
+    `${hostname}:${port}`,
+    signal,
+    Deno.connect({ hostname, port, ...(signal === undefined ? {} : { signal }) }),
+  );
+  dialled.setNoDelay(true);
+  return dialled;
+}
+
+/** Dials a Unix socket. Throws a `CodedError` (`unavailable`, or `cancelled` by the signal). */
+export async function dialUnix(
+  path: string,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<ByteStream> {
+  return await dialing(path, options.signal, Deno.connect({ transport: "unix", path }));
+}
+
+async function dialing<C extends { close(): void }>(
+  target: string,
+  signal: AbortSignal | undefined,
+  connecting: Promise<C>,
+): Promise<C> {
+  let connection: C;
+  try {
+    connection = await connecting;
+  } catch (cause) {
+    const code = signal?.aborted ? "cancelled" : "unavailable";
+    throw new CodedError(code, `Cannot dial ${target}`, { cause });
+  }
+  if (!signal?.aborted) return connection;
+  connection.close();
+  throw new CodedError("cancelled", `Cannot dial ${target}: cancelled`);
+}
+
+function listenerOf<C extends Deno.Conn>(
+  listener: { accept(): Promise<C>; close(): void },
+  port: number,
+  wrap: (connection: C) => IncomingStream,
+): StreamListener {
+  let closed = false;
+  return {
+    port,
+    close: () => {
+      if (closed) return;
+      closed = true;
+      listener.close();
+    },
+    async *[Symbol.asyncIterator]() {
+      while (!closed) {
+        let incoming: IncomingStream;
+        try {
+          const connection = await listener.accept();
+          incoming = wrap(closing(connection));
+        } catch (error) {
+          if (closed || error instanceof Deno.errors.BadResource) return;
+          // One peer that is gone again, or no descriptors: neither ends the listener.
+          await new Promise((resolve) => setTimeout(resolve, ACCEPT_RETRY_MS));
+          continue;
+        }
+        yield incoming;
+      }
+    },
+  };
+}
+
+/** Makes `close` of a connection harmless when it is repeated. */
+function closing<C extends Deno.Conn>(connection: C): C {
+  const close = connection.close.bind(connection);
+  let closed = false;
+  connection.close = () => {
+    if (closed) return;
+    closed = true;
+    close();
+  };
+  return connection;
+}
