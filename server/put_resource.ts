@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Brings a resource of the server's own into the state, writing only a difference.
+ *
+ * @module
+ */
+
+import { create, equals, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { codeOf } from "../base/errors.ts";
+import type { Metadata, ResourceType } from "../cosi/resource.ts";
+import type { RawResource } from "../cosi/state/raw_resource.ts";
+import type { State } from "../cosi/state/state.ts";
+
+/** What a resource shall be. */
+export interface WantedResource<T extends ResourceType> {
+  readonly id: string;
+  readonly spec: MessageInitShape<T["schema"]>;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** The stored resource, or `undefined` when it is not there. */
+export async function findResource(
+  state: State,
+  type: ResourceType,
+  id: string,
+): Promise<RawResource | undefined> {
+  try {
+    return await state.get({ namespace: type.namespace, type: type.type, id });
+  } catch (error) {
+    if (codeOf(error) === "notFound") return undefined;
+    throw error;
+  }
+}
+
+function sameRecord(
+  left: Readonly<Record<string, string>>,
+  right: Readonly<Record<string, string>>,
+): boolean {
+  const keys = Object.keys(left);
+  return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key]);
+}
+
+/**
+ * Creates a resource, or replaces spec, labels and annotations of the stored one where they differ.
+ *
+ * @param owner The writer that the resource has or gets; none by default.
+ */
+export async function putResource<T extends ResourceType>(
+  state: State,
+  type: T,
+  { id, spec, labels = {}, annotations = {} }: WantedResource<T>,
+  owner = "",
+): Promise<void> {
+  const message = create(type.schema, spec);
+  const stored = await findResource(state, type, id);
+  const protoSpec = toBinary(type.schema, message);
+  if (stored === undefined) {
+    const metadata: Metadata = {
+      namespace: type.namespace,
+      type: type.type,
+      id,
+      version: 0,
+      owner,
+      phase: "running",
+      created: undefined,
+      updated: undefined,
+      finalizers: [],
+      labels,
+      annotations,
+    };
+    await state.create({ metadata, protoSpec, yamlSpec: "" }, { owner });
+    return;
+  }
+  const { metadata } = stored;
+  if (
+    equals(type.schema, stored.decode(type.schema), message) &&
+    sameRecord(metadata.labels, labels) && sameRecord(metadata.annotations, annotations)
+  ) return;
+  const draft = { metadata: { ...metadata, labels, annotations }, protoSpec, yamlSpec: "" };
+  await state.update(draft, { owner });
+}
+
+/** Removes a resource if it is there, whatever finalizers it has lost by then. */
+export async function removeResource(
+  state: State,
+  type: ResourceType,
+  id: string,
+  owner = "",
+): Promise<void> {
+  const ref = { namespace: type.namespace, type: type.type, id };
+  try {
+    if (await state.teardown(ref, { owner })) await state.destroy(ref, { owner });
+  } catch (error) {
+    if (codeOf(error) !== "notFound") throw error;
+  }
+}
