@@ -58,7 +58,7 @@ export async function keyToPem({ kind, privateKey }: PrivateKey): Promise<string
   const pem = kind === "rsa-4096"
     ? key.export({ type: "pkcs1", format: "pem" })
     : key.export({ type: "sec1", format: "pem" });
-  return typeof pem === "string" ? pem : pem.toString("utf8");
+  return pem.toString();
 }
 
 /** Reads a key under any of the headers that Talos accepts. */
