@@ -133,3 +133,9 @@ export const ANNOTATION_RECLAIMED_WITHOUT_NODE_TOKEN =
   "batuta.altlinux.org/reclaimed-without-node-token";
 /** On a TalosVersion: the version of Talos inside the image that is offered under this version. */
 export const ANNOTATION_TALOS_VERSION = "batuta.altlinux.org/talos-version";
+/** On a node token and its status: the WireGuard key of the boot that it was assigned to. */
+export const ANNOTATION_NODE_TOKEN_KEY = "batuta.altlinux.org/node-token-key";
+/** On a configuration status: the WireGuard key of the boot in which the machine got it. */
+export const ANNOTATION_APPLIED_IN_BOOT = "batuta.altlinux.org/applied-in-boot";
+/** On a configuration status: the WireGuard key of the boot in which the machine was reset. */
+export const ANNOTATION_RESET_IN_BOOT = "batuta.altlinux.org/reset-in-boot";

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The calls that Batuta makes on a machine, with the answers of old and new Talos evened out.
+ *
+ * Every call is bounded by a deadline and by the caller's signal. Errors carry the code of the
+ * machine's answer; `unavailable` also stands for a failed TLS handshake.
+ *
+ * @module
+ */
+
+import { codeOf } from "../base/errors.ts";
+import {
+  ApplyConfigurationRequest_Mode,
+  ResetRequest_WipeMode,
+} from "../proto/gen/talos/machine_pb.ts";
+import type { TalosSessions } from "./session.ts";
+import type { TalosTarget } from "./target.ts";
+
+/** Options of each call. */
+export interface TalosCallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** A member of a cluster's etcd, as a machine sees it. */
+export interface EtcdMember {
+  readonly id: bigint;
+  readonly hostname: string;
+  readonly isLearner: boolean;
+  readonly peerUrls: readonly string[];
+}
+
+/** What a machine says of its software. */
+export interface TalosVersionAnswer {
+  /** For example `v1.12.10`. */
+  readonly tag: string;
+  readonly arch: string;
+  readonly platform: string;
+}
+
+/** Calls on machines. */
+export interface TalosApi {
+  version(target: TalosTarget, options?: TalosCallOptions): Promise<TalosVersionAnswer>;
+  /** Applies a complete configuration; the machine reboots by itself where it must. */
+  applyConfiguration(
+    target: TalosTarget,
+    config: Uint8Array,
+    options?: TalosCallOptions,
+  ): Promise<void>;
+  /** Starts etcd on the first control plane; succeeds when that happened before. */
+  bootstrap(target: TalosTarget, options?: TalosCallOptions): Promise<void>;
+  /** Wipes the state of a machine, which then reboots into maintenance; its install stays. */
+  reset(target: TalosTarget, graceful: boolean, options?: TalosCallOptions): Promise<void>;
+  /** The members of etcd as this machine sees them. */
+  etcdMembers(target: TalosTarget, options?: TalosCallOptions): Promise<readonly EtcdMember[]>;
+  /** Hands the leadership on, if this machine has it, and takes its own member out. */
+  etcdLeave(target: TalosTarget, options?: TalosCallOptions): Promise<void>;
+  /** Writes a key of META; `value` may be a secret. */
+  metaWrite(
+    target: TalosTarget,
+    key: number,
+    value: Uint8Array,
+    options?: TalosCallOptions,
+  ): Promise<void>;
+}
+
+const CALL_TIMEOUT_MS = 30_000;
+
+// A graceful leave of etcd moves the leadership first and waits for the others.
+const ETCD_TIMEOUT_MS = 60_000;
+
+/** Partitions that make a machine a member of a cluster; META and the boot assets stay. */
+const WIPED_PARTITIONS = ["EPHEMERAL", "STATE"];
+
+/** Creates the calls over a table of sessions. */
+export function createTalosApi(sessions: TalosSessions): TalosApi {
+  const machine = (target: TalosTarget) => sessions.open(target).machine;
+  return {
+    version: async (target, options) => {
+      const { messages } = await machine(target).version({}, bounded(options));
+      const first = messages[0];
+      return {
+        tag: first?.version?.tag ?? "",
+        arch: first?.version?.arch ?? "",
+        platform: first?.platform?.name ?? "",
+      };
+    },
+    applyConfiguration: async (target, data, options) => {
+      const mode = ApplyConfigurationRequest_Mode.AUTO;
+      await machine(target).applyConfiguration({ data, mode }, bounded(options));
+    },
+    bootstrap: async (target, options) => {
+      try {
+        await machine(target).bootstrap({}, bounded(options));
+      } catch (error) {
+        // A machine whose etcd already has data was bootstrapped by an attempt before.
+        if (codeOf(error) !== "alreadyExists") throw error;
+      }
+    },
+    reset: async (target, graceful, options) => {
+      await machine(target).reset({
+        graceful,
+        reboot: true,
+        mode: ResetRequest_WipeMode.ALL,
+        systemPartitionsToWipe: WIPED_PARTITIONS.map((label) => ({ label, wipe: true })),
+      }, bounded(options));
+    },
+    etcdMembers: async (target, options) => {
+      const { messages } = await machine(target).etcdMemberList({}, bounded(options));
+      return (messages[0]?.members ?? []).map(({ id, hostname, isLearner, peerUrls }) => ({
+        id,
+        hostname,
+        isLearner,
+        peerUrls,
+      }));
+    },
+    etcdLeave: async (target, options) => {
+      const client = machine(target);
+      await client.etcdForfeitLeadership({}, bounded(options, ETCD_TIMEOUT_MS));
+      await client.etcdLeaveCluster({}, bounded(options, ETCD_TIMEOUT_MS));
+    },
+    metaWrite: async (target, key, value, options) => {
+      await machine(target).metaWrite({ key, value }, bounded(options));
+    },
+  };
+}
+
+function bounded(
+  options: TalosCallOptions = {},
+  timeoutMs = CALL_TIMEOUT_MS,
+): { timeoutMs: number; signal?: AbortSignal } {
+  return { timeoutMs, ...(options.signal === undefined ? {} : { signal: options.signal }) };
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Follows the resources of a machine: what it is made of and what it is doing.
+ *
+ * @module
+ */
+
+import { CodedError } from "../base/errors.ts";
+import type {
+  Event as WireEvent,
+  Resource as WireResource,
+  State,
+} from "../proto/gen/cosi/resource_pb.ts";
+import { EventType } from "../proto/gen/cosi/resource_pb.ts";
+import type { Client } from "../rpc/client.ts";
+
+/** A kind of resource on a machine. */
+export interface MirroredKind {
+  readonly namespace: string;
+  readonly type: string;
+}
+
+/** A resource as the machine has it; both forms of the spec are the machine's own. */
+export interface MirroredResource {
+  readonly namespace: string;
+  readonly type: string;
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly protoSpec: Uint8Array;
+  readonly yamlSpec: string;
+}
+
+/** News of a machine. */
+export type MirrorEvent =
+  /** All that exists of a kind; what was known before and is not in it is gone. */
+  | {
+    readonly kind: "snapshot";
+    readonly of: MirroredKind;
+    readonly resources: readonly MirroredResource[];
+  }
+  | { readonly kind: "put"; readonly resource: MirroredResource }
+  | { readonly kind: "gone"; readonly of: MirroredKind; readonly id: string }
+  /** The machine does not know this kind. */
+  | { readonly kind: "absent"; readonly of: MirroredKind };
+
+type StateClient = Client<typeof State>;
+
+const DEFINITIONS = { namespace: "meta", type: "ResourceDefinitions.meta.cosi.dev" } as const;
+
+/**
+ * Follows several kinds until the signal aborts. Every kind gives one `snapshot` or `absent` first.
+ *
+ * @throws CodedError of the first stream that ends: the caller opens all of them again, since the
+ *   copies may be behind.
+ */
+export async function* mirrorMachine(
+  state: StateClient,
+  kinds: readonly MirroredKind[],
+  signal: AbortSignal,
+): AsyncGenerator<readonly MirrorEvent[]> {
+  const known = await registeredTypes(state, signal);
+  const queue: MirrorEvent[] = [];
+  const stop = new AbortController();
+  const combined = AbortSignal.any([signal, stop.signal]);
+  let wake = Promise.withResolvers<void>();
+  let failure: unknown;
+  const push = (event: MirrorEvent): void => {
+    queue.push(event);
+    wake.resolve();
+  };
+  const follow = async (kind: MirroredKind): Promise<void> => {
+    try {
+      await followKind(state, kind, push, combined);
+    } catch (error) {
+      failure ??= error;
+    }
+    wake.resolve();
+  };
+  const tasks = kinds.map((kind) => {
+    if (known.has(kind.type.toLowerCase())) return follow(kind);
+    push({ kind: "absent", of: kind });
+    return Promise.resolve();
+  });
+  try {
+    while (!signal.aborted) {
+      if (queue.length > 0) yield queue.splice(0);
+      else if (failure !== undefined) throw failure;
+      else await wake.promise;
+      wake = Promise.withResolvers<void>();
+      if (queue.length > 0 || failure !== undefined) wake.resolve();
+    }
+  } finally {
+    stop.abort();
+    await Promise.all(tasks);
+  }
+}
+
+/** The lower-case types that a machine has at all; it refuses to watch any other. */
+async function registeredTypes(state: StateClient, signal: AbortSignal): Promise<Set<string>> {
+  const types = new Set<string>();
+  const timeout = AbortSignal.any([signal, AbortSignal.timeout(30_000)]);
+  for await (const { resource } of state.list(DEFINITIONS, { signal: timeout })) {
+    const id = resource?.metadata?.id;
+    if (id !== undefined) types.add(id);
+  }
+  return types;
+}
+
+async function followKind(
+  state: StateClient,
+  kind: MirroredKind,
+  push: (event: MirrorEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const request = { ...kind, apiVersion: 1, options: { bootstrapContents: true } };
+  let bootstrap: MirroredResource[] | undefined = [];
+  for await (const { event: events } of state.watch(request, { signal })) {
+    for (const event of events) {
+      if (event.eventType === EventType.ERRORED) throw brokenWatch(kind, event);
+      if (event.eventType === EventType.BOOTSTRAPPED) {
+        push({ kind: "snapshot", of: kind, resources: bootstrap ?? [] });
+        bootstrap = undefined;
+        continue;
+      }
+      const change = mirrorEvent(kind, event);
+      if (change === undefined) continue;
+      if (bootstrap === undefined) push(change);
+      else if (change.kind === "put") bootstrap.push(change.resource);
+    }
+  }
+  if (!signal.aborted) throw new CodedError("unavailable", `Watch of ${kind.type} ended`);
+}
+
+function brokenWatch(kind: MirroredKind, event: WireEvent): CodedError {
+  return new CodedError(
+    "unavailable",
+    `Watch of ${kind.type} broke: ${event.error ?? "no reason"}`,
+  );
+}
+
+function mirrorEvent(of: MirroredKind, event: WireEvent): MirrorEvent | undefined {
+  const { resource } = event;
+  if (resource?.metadata === undefined) return undefined;
+  switch (event.eventType) {
+    case EventType.CREATED:
+    case EventType.UPDATED:
+      return { kind: "put", resource: mirroredResource(resource) };
+    case EventType.DESTROYED:
+      return { kind: "gone", of, id: resource.metadata.id };
+    default:
+      return undefined;
+  }
+}
+
+function mirroredResource({ metadata, spec }: WireResource): MirroredResource {
+  return {
+    namespace: metadata?.namespace ?? "",
+    type: metadata?.type ?? "",
+    id: metadata?.id ?? "",
+    labels: metadata?.labels ?? {},
+    protoSpec: spec?.protoSpec ?? new Uint8Array(),
+    yamlSpec: spec?.yamlSpec ?? "",
+  };
+}
