@@ -98,7 +98,7 @@ class Run {
       case "wait":
         return waitingFor(plan);
       case "destroy":
-        return await this.#release(raw, primary, facts);
+        return await this.#release(raw, primary);
       case "write":
         await this.#hold(controller.keepsPrimary ? [...inputs, raw] : inputs);
         return await this.#write(primary, facts, plan);
@@ -114,18 +114,15 @@ class Run {
     return DONE;
   }
 
-  async #release(
-    raw: RawResource,
-    primary: Resource<ResourceType>,
-    gathered?: unknown,
-  ): Promise<ItemResult> {
+  async #release(raw: RawResource, primary: Resource<ResourceType>): Promise<ItemResult> {
     const { controller, outputs, writer } = this.#options;
     const remaining = await outputs.clear(await outputs.of(this.#id), NONE);
     if (remaining.length > 0) return blockedBy(remaining);
     // Without the finalizer nothing was ever done that could be undone.
     const mustFinalize = raw.metadata.finalizers.includes(controller.name);
     if (mustFinalize && controller.finalize !== undefined) {
-      const facts = gathered ?? await this.#gather(primary);
+      // Read now, so that an output that is read back is absent however often this is repeated.
+      const facts = await this.#gather(primary);
       const wait = await controller.finalize(primary, { facts, signal: this.#deadline.signal });
       if (wait !== undefined) return waitingFor(wait);
     }
