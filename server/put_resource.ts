@@ -46,6 +46,7 @@ function sameRecord(
  * Creates a resource, or replaces spec, labels and annotations of the stored one where they differ.
  *
  * @param owner The writer that the resource has or gets; none by default.
+ * @throws CodedError `conflict` while a resource that is being removed still has finalizers.
  */
 export async function putResource<T extends ResourceType>(
   state: State,
@@ -74,6 +75,11 @@ export async function putResource<T extends ResourceType>(
     return;
   }
   const { metadata } = stored;
+  if (metadata.phase === "tearingDown") {
+    // Its removal was begun earlier; the resource is wanted again and starts afresh.
+    await state.destroy(metadata, { owner: metadata.owner });
+    return await putResource(state, type, { id, spec, labels, annotations }, owner);
+  }
   if (
     equals(type.schema, stored.decode(type.schema), message) &&
     sameRecord(metadata.labels, labels) && sameRecord(metadata.annotations, annotations)
@@ -82,7 +88,7 @@ export async function putResource<T extends ResourceType>(
   await state.update(draft, { owner });
 }
 
-/** Removes a resource if it is there, whatever finalizers it has lost by then. */
+/** Removes a resource if it is there; with finalizers left it is only marked. */
 export async function removeResource(
   state: State,
   type: ResourceType,
