@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * Writes `docs/config.md` from the declared keys of the configuration.
+ * Writes `docs/config.md` from the declared keys of the configuration, or checks with `--check`
+ * that it is what they give.
  *
  * @module
  */
@@ -10,6 +11,12 @@ import { renderConfigDocs } from "../server/config/config_docs.ts";
 
 if (import.meta.main) {
   const path = new URL("../docs/config.md", import.meta.url);
-  await Deno.mkdir(new URL(".", path), { recursive: true });
-  await Deno.writeTextFile(path, renderConfigDocs());
+  const text = renderConfigDocs();
+  if (!Deno.args.includes("--check")) {
+    await Deno.mkdir(new URL(".", path), { recursive: true });
+    await Deno.writeTextFile(path, text);
+  } else if (await Deno.readTextFile(path).catch(() => "") !== text) {
+    console.error('docs/config.md is stale, run "deno task config:docs"');
+    Deno.exit(1);
+  }
 }

@@ -72,6 +72,7 @@ const ACCEPTED: readonly (readonly [file: string, body: string])[] = [
   ["link/a.ts", 'import { Duplex } from "node:stream";\nexport class A extends Duplex {}'],
   ["link/a.ts", 'import "reflect-metadata";'],
   ["link/a_test.ts", "AbortSignal.timeout(10);"],
+  ["link/a_test.ts", "const double = (a: number) => 2 * a; double(1);"],
   ["link/a.ts", "export function a() { setTimeout(() => {}, 10); }"],
   ["rpc/a.ts", "export interface StateService {}"],
   ["resources/backup/backup_data.ts", ""],
