@@ -154,7 +154,7 @@ export class CommitQueue {
     let bytes = 0;
     let count = 0;
     for (const { next } of this.#pending) {
-      bytes += next?.wire.length ?? 0;
+      bytes += next?.message.length ?? 0;
       if (count > 0 && (count === BATCH_CHANGES || bytes > BATCH_BYTES)) break;
       count++;
     }

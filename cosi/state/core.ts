@@ -76,6 +76,10 @@ export interface StateCore extends State {
   resourceCounts(): ReadonlyMap<string, number>;
   /** The number of open watches. */
   watchCount(): number;
+  /** A watch whose events are taken instead of iterated. */
+  openWatch(ref: Ref, options: WatchOptions): Watcher;
+  /** A watch of a kind whose events are taken instead of iterated. */
+  openKindWatch(kind: Kind, options: WatchKindOptions): Promise<Watcher>;
   /** Finishes the writes on their way, ends all watches and closes the store. */
   close(): Promise<void>;
 }
@@ -294,7 +298,7 @@ class Core implements StateCore {
 
   /** Waits until a resource has no finalizers or is gone. */
   async #untilFree(ref: Ref, signal: AbortSignal | undefined): Promise<void> {
-    const watch = this.#watchOne(ref, { signal: signal ?? new AbortController().signal });
+    const watch = this.openWatch(ref, { signal: signal ?? new AbortController().signal });
     for await (const events of watch) {
       for (const { type, resource, error } of events) {
         if (type === "destroyed") return;
@@ -307,13 +311,13 @@ class Core implements StateCore {
 
   watch(ref: Ref, options: WatchOptions): Promise<AsyncIterable<readonly StateEvent[]>> {
     try {
-      return Promise.resolve(this.#watchOne(ref, options));
+      return Promise.resolve(this.openWatch(ref, options));
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  #watchOne(ref: Ref, options: WatchOptions): Watcher {
+  openWatch(ref: Ref, options: WatchOptions): Watcher {
     const table = this.#table(ref);
     const { history } = table;
     let position = this.#startPosition(table, options, ref.id);
@@ -336,10 +340,14 @@ class Core implements StateCore {
     return this.#open({ table, id: ref.id, matcher: undefined, initial, position, signal });
   }
 
-  async watchKind(
+  watchKind(
     kind: Kind,
     options: WatchKindOptions,
   ): Promise<AsyncIterable<readonly StateEvent[]>> {
+    return this.openKindWatch(kind, options);
+  }
+
+  async openKindWatch(kind: Kind, options: WatchKindOptions): Promise<Watcher> {
     const table = this.#table(kind);
     const { history } = table;
     const matcher = compileSelection(options);

@@ -59,7 +59,7 @@ export interface HistoryLimits {
 const EVENTS_KEPT_ALWAYS = 128;
 
 function eventBytes(event: KindEvent): number {
-  return event.resource.wire.length + (event.old?.wire.length ?? 0);
+  return event.resource.message.length + (event.old?.message.length ?? 0);
 }
 
 /** A bounded, ordered sequence of events; positions count from 0 over the life of the process. */

@@ -27,16 +27,25 @@ import {
   writeVarint64,
 } from "./proto_bytes.ts";
 
-/** A resource as one piece of wire form, and where its parts are. */
+/**
+ * A resource inside a message of which it is field 1, and where its parts are.
+ *
+ * Every reply that carries a resource is such a message, and so is the beginning of every event: with
+ * the field's head in front, a stored resource is a reply as it stands.
+ */
 export interface ResourceWire {
-  readonly wire: Uint8Array;
+  readonly message: Uint8Array;
+  /** Where the resource begins, behind the field's head. */
+  readonly start: number;
   readonly specStart: number;
   readonly specEnd: number;
 }
 
 /** A resource taken apart; the spec is not copied. */
-export interface ParsedResource extends ResourceWire {
+export interface ParsedResource {
   readonly metadata: Metadata;
+  readonly specStart: number;
+  readonly specEnd: number;
   readonly yamlSpec: string;
 }
 
@@ -147,13 +156,22 @@ export function encodeResource(
   const metaSize = metadataSize(metadata);
   const protoSize = protoSpec.length === 0 ? 0 : fieldSize(protoSpec.length);
   const specSize = protoSize + stringFieldSize(yamlSpec);
-  const wire = new Uint8Array(fieldSize(metaSize) + fieldSize(specSize));
-  let at = writeMetadata(wire, writeFieldHead(wire, 0, 1, metaSize), metadata);
-  at = writeFieldHead(wire, at, 2, specSize);
-  if (protoSize !== 0) at = writeBytesField(wire, at, 1, protoSpec);
+  const size = fieldSize(metaSize) + fieldSize(specSize);
+  const message = new Uint8Array(fieldSize(size));
+  const start = writeFieldHead(message, 0, 1, size);
+  let at = writeMetadata(message, writeFieldHead(message, start, 1, metaSize), metadata);
+  at = writeFieldHead(message, at, 2, specSize);
+  if (protoSize !== 0) at = writeBytesField(message, at, 1, protoSpec);
   const specEnd = at;
-  writeStringField(wire, at, 2, yamlSpec);
-  return { wire, specStart: specEnd - protoSpec.length, specEnd };
+  writeStringField(message, at, 2, yamlSpec);
+  return { message, start, specStart: specEnd - protoSpec.length, specEnd };
+}
+
+/** Puts the head of field 1 before the wire form of a resource. */
+export function messageOf(wire: Uint8Array): Uint8Array {
+  const message = new Uint8Array(fieldSize(wire.length));
+  writeBytesField(message, 0, 1, wire);
+  return message;
 }
 
 /** Reads a version: a decimal number from 1, or `undefined` for none. */
@@ -288,13 +306,12 @@ function readMetadata(reader: ProtoReader, intern: Intern): Metadata {
 }
 
 /**
- * Takes a resource apart.
+ * Takes apart the resource that the reader is in, up to its end; the positions are the reader's.
  *
  * Throws `invalidArgument` for bytes that are no resource, a missing metadata or spec, a version or a
  * phase that is none.
  */
-export function decodeResource(wire: Uint8Array, intern: Intern = keepAsIs): ParsedResource {
-  const reader = new ProtoReader(wire);
+export function readResource(reader: ProtoReader, intern: Intern = keepAsIs): ParsedResource {
   let metadata: Metadata | undefined;
   let specStart = 0;
   let specEnd = 0;
@@ -324,5 +341,5 @@ export function decodeResource(wire: Uint8Array, intern: Intern = keepAsIs): Par
     throw new CodedError("invalidArgument", "Resource has no metadata");
   }
   if (!hasSpec) throw new CodedError("invalidArgument", "Resource has no spec");
-  return { metadata, wire, specStart, specEnd, yamlSpec };
+  return { metadata, specStart, specEnd, yamlSpec };
 }

@@ -9,12 +9,26 @@
 /** A slice's length in milliseconds: well below the 20 ms that the main thread may be blocked. */
 const SLICE_MS = 8;
 
-/** Items between two looks at the clock. */
+/** Steps between two looks at the clock. */
 const STRIDE = 64;
 
 /** Lets everything else that waits for the thread run. */
-export function breathe(): Promise<void> {
+function breathe(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/** Tells a loop when to let others run. */
+export class Slicer {
+  #steps = 0;
+  #end = performance.now() + SLICE_MS;
+
+  /** To be called at each step: a promise to wait for, or `undefined` to go on. */
+  step(): Promise<void> | undefined {
+    if (++this.#steps % STRIDE !== 0 || performance.now() < this.#end) return undefined;
+    return breathe().then(() => {
+      this.#end = performance.now() + SLICE_MS;
+    });
+  }
 }
 
 /** The items that pass a test, which may take long for many of them. */
@@ -23,14 +37,11 @@ export async function inSlices<T>(
   test: (item: T) => boolean,
 ): Promise<T[]> {
   const passed: T[] = [];
-  let end = performance.now() + SLICE_MS;
-  for (let i = 0; i < items.length; i++) {
-    const item = items[i] as T;
+  const slicer = new Slicer();
+  for (const item of items) {
     if (test(item)) passed.push(item);
-    if (i % STRIDE === STRIDE - 1 && performance.now() > end) {
-      await breathe();
-      end = performance.now() + SLICE_MS;
-    }
+    const pause = slicer.step();
+    if (pause !== undefined) await pause;
   }
   return passed;
 }

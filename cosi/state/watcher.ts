@@ -30,7 +30,7 @@ type Result = IteratorResult<readonly StateEvent[], undefined>;
 
 const DONE: Result = { done: true, value: undefined };
 
-/** A watch; iterating it, or leaving the iteration, ends it, and so does its signal. */
+/** A watch; leaving the iteration ends it, and so does its signal. */
 export class Watcher implements EventListener, AsyncIterableIterator<readonly StateEvent[]> {
   readonly #table: KindTable;
   readonly #id: string | undefined;
@@ -43,6 +43,10 @@ export class Watcher implements EventListener, AsyncIterableIterator<readonly St
   #closed = false;
   #waiting: ((result: Result) => void) | undefined;
   readonly #onAbort = (): void => this.close();
+  /**
+   * Is called when there may be something to take, and when the watch has ended; then nobody iterates.
+   */
+  onReady: (() => void) | undefined;
 
   constructor(options: WatcherOptions) {
     this.#table = options.table;
@@ -68,6 +72,17 @@ export class Watcher implements EventListener, AsyncIterableIterator<readonly St
     this.#table.unlisten(this, this.#id);
     this.#waiting?.(DONE);
     this.#waiting = undefined;
+    this.onReady?.();
+  }
+
+  /** Whether the watch has ended. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Whether events were lost because they were not taken in time. */
+  get overrun(): boolean {
+    return !this.#parked && this.#position < this.#table.history.first;
   }
 
   /** Is called by the table when there are events. */
@@ -76,6 +91,7 @@ export class Watcher implements EventListener, AsyncIterableIterator<readonly St
       this.#parked = false;
       this.#position = position;
     }
+    if (this.onReady !== undefined) return this.onReady();
     if (this.#waiting === undefined) return;
     const events = this.take();
     if (events === undefined) return;
@@ -92,7 +108,7 @@ export class Watcher implements EventListener, AsyncIterableIterator<readonly St
     }
     if (this.#parked || this.#closed) return undefined;
     const { history, namespace, type } = this.#table;
-    if (this.#position < history.first) {
+    if (this.overrun) {
       this.close();
       return [{
         type: "errored",

@@ -9,7 +9,7 @@
 import { CodedError } from "../../base/errors.ts";
 import { startWorker } from "../../base/worker.ts";
 import { RawResource } from "../state/raw_resource.ts";
-import type { Intern } from "../state/resource_wire.ts";
+import { createIntern } from "../state/intern.ts";
 import type { StateKeys } from "./codec.ts";
 import { decodeEpochs, encodeEpochs } from "./epochs.ts";
 import type {
@@ -108,22 +108,11 @@ async function* readResources(worker: SqliteWorker): AsyncIterable<readonly RawR
     const resources: RawResource[] = [];
     let at = 0;
     for (const length of lengths) {
-      resources.push(RawResource.fromWire(wires.subarray(at, at + length), intern));
+      resources.push(RawResource.fromMessage(wires.subarray(at, at + length), intern));
       at += length;
     }
     yield resources;
   }
-}
-
-/** Keeps equal strings once: namespaces, types and owners occur in every resource. */
-function createIntern(): Intern {
-  const known = new Map<string, string>();
-  return (text) => {
-    const same = known.get(text);
-    if (same !== undefined) return same;
-    known.set(text, text);
-    return text;
-  };
 }
 
 function packBatch({ changes, revision, epochs }: StoreBatch): PackedBatch {

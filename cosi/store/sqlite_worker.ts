@@ -8,6 +8,7 @@
 
 import { CodedError, type ErrorCode, formatError } from "../../base/errors.ts";
 import { WORKER_READY } from "../../base/worker.ts";
+import { fieldSize, writeBytesField } from "../state/proto_bytes.ts";
 import { createCodec, type StateKeys } from "./codec.ts";
 import { type KindRow, SqliteFile } from "./sqlite_file.ts";
 
@@ -29,7 +30,7 @@ export interface PackedBatch {
   readonly wires: Uint8Array<ArrayBuffer>;
 }
 
-/** Resources with all their wire forms in one buffer. */
+/** Resources, each as the field 1 of a message, one message behind the other in one buffer. */
 export interface PackedResources {
   readonly lengths: Uint32Array;
   readonly wires: Uint8Array<ArrayBuffer>;
@@ -51,13 +52,10 @@ export type SqliteReply =
 const PIECE = 1 << 20;
 
 function pack(wires: readonly Uint8Array[]): PackedResources {
-  const lengths = Uint32Array.from(wires, (wire) => wire.length);
+  const lengths = Uint32Array.from(wires, (wire) => fieldSize(wire.length));
   const packed = new Uint8Array(lengths.reduce((sum, length) => sum + length, 0));
   let at = 0;
-  for (const wire of wires) {
-    packed.set(wire, at);
-    at += wire.length;
-  }
+  for (const wire of wires) at = writeBytesField(packed, at, 1, wire);
   return { lengths, wires: packed };
 }
 
