@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+import "reflect-metadata";
+import * as x509 from "@peculiar/x509";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { silentLogger } from "../base/log.ts";
+import { createChannel } from "./client.ts";
+import { createRpcServer } from "./server.ts";
+import { rawService } from "./service.ts";
+import { dialTcp, listenTcp } from "./tcp.ts";
+import { normalizeKey, type TlsClientOptions, wrapTlsClient, wrapTlsServer } from "./tls.ts";
+import { listenTls } from "./tls_listener.ts";
+
+interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+interface Authority extends Pair {
+  readonly certificate: x509.X509Certificate;
+  readonly keys: CryptoKeyPair;
+}
+
+const ALGORITHM = { name: "Ed25519" };
+
+async function generateKeys(): Promise<CryptoKeyPair> {
+  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+  assert.ok("privateKey" in keys);
+  return keys;
+}
+
+async function pemKey(keys: CryptoKeyPair): Promise<string> {
+  const der = new Uint8Array(await crypto.subtle.exportKey("pkcs8", keys.privateKey));
+  const body = btoa(String.fromCharCode(...der));
+  // The header that machines of this field use, on purpose.
+  return `-----BEGIN ED25519 PRIVATE KEY-----\n${body}\n-----END ED25519 PRIVATE KEY-----\n`;
+}
+
+async function createAuthority(): Promise<Authority> {
+  x509.cryptoProvider.set(crypto);
+  const keys = await generateKeys();
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    name: "O=authority",
+    keys,
+    signingAlgorithm: ALGORITHM,
+    extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
+  });
+  return { certificate, keys, cert: certificate.toString("pem"), key: await pemKey(keys) };
+}
+
+async function issue(authority: Authority, subject: string): Promise<Pair> {
+  const keys = await generateKeys();
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject,
+    issuer: authority.certificate.subject,
+    publicKey: keys.publicKey,
+    signingKey: authority.keys.privateKey,
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new x509.SubjectAlternativeNameExtension([
+        { type: "ip", value: "127.0.0.1" },
+        { type: "dns", value: "localhost" },
+      ]),
+    ],
+  });
+  return { cert: certificate.toString("pem"), key: await pemKey(keys) };
+}
+
+Deno.test("normalizeKey() renames the header of Ed25519 keys only", () => {
+  const pem = "-----BEGIN ED25519 PRIVATE KEY-----\nAA==\n-----END ED25519 PRIVATE KEY-----\n";
+  assert.equal(
+    normalizeKey(pem),
+    "-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n",
+  );
+  assert.equal(normalizeKey("-----BEGIN EC PRIVATE KEY-----"), "-----BEGIN EC PRIVATE KEY-----");
+});
+
+Deno.test("wrapTlsClient() verifies the server and shows its own certificate", async () => {
+  const authority = await createAuthority();
+  const other = await createAuthority();
+  const server = await issue(authority, "O=server");
+  const client = await issue(authority, "O=os:admin");
+  const listener = listenTcp({ hostname: "127.0.0.1", port: 0 });
+  const seen: (string | undefined)[] = [];
+  const serving = (async () => {
+    for await (const incoming of listener) {
+      const options = { ...server, ca: authority.cert, requestClientCert: "require" } as const;
+      try {
+        const stream = await wrapTlsServer(incoming.stream, options);
+        seen.push(stream.peerCertificate?.subject);
+        const buffer = new Uint8Array(16);
+        const count = await stream.read(buffer);
+        if (count !== null) await stream.write(buffer.subarray(0, count));
+        stream.close();
+      } catch {
+        seen.push("refused");
+      }
+    }
+  })();
+  const attempt = async (options: TlsClientOptions): Promise<string> => {
+    const tcp = await dialTcp({ hostname: "127.0.0.1", port: listener.port });
+    try {
+      const stream = await wrapTlsClient(tcp, options);
+      try {
+        await stream.write(new TextEncoder().encode("hi"));
+        const buffer = new Uint8Array(16);
+        const count = await stream.read(buffer);
+        return count === null ? "closed" : new TextDecoder().decode(buffer.subarray(0, count));
+      } finally {
+        stream.close();
+      }
+    } catch {
+      return "refused";
+    }
+  };
+  const ca = authority.cert;
+  assert.equal(await attempt({ ...client, ca, verifyAddress: "127.0.0.1" }), "hi");
+  assert.equal(await attempt({ ...client, ca, serverName: "localhost" }), "hi");
+  assert.equal(await attempt({ ...client, insecure: true }), "hi");
+  assert.equal(await attempt({ ...client, ca, verifyAddress: "127.0.0.2" }), "refused");
+  assert.equal(await attempt({ ...client, ca: other.cert, serverName: "localhost" }), "refused");
+  assert.notEqual(await attempt({ ca, verifyAddress: "127.0.0.1" }), "hi");
+  assert.equal(await attempt({ ca }), "refused");
+  listener.close();
+  await serving;
+  assert.deepEqual(seen.filter((subject) => subject === "O=os:admin").length, 3);
+});
+
+Deno.test("listenTls() serves calls and takes over a changed certificate", async () => {
+  const authority = await createAuthority();
+  const folder = await Deno.makeTempDir();
+  const certFile = join(folder, "tls.crt");
+  const keyFile = join(folder, "tls.key");
+  const install = async (subject: string): Promise<void> => {
+    const pair = await issue(authority, subject);
+    await Deno.writeTextFile(certFile, pair.cert);
+    await Deno.writeTextFile(keyFile, pair.key);
+  };
+  await install("O=first");
+  const listener = listenTls({ hostname: "127.0.0.1", port: 0, certFile, keyFile });
+  const echo = rawService("test.Echo", { Echo: { unary: (request) => request } });
+  const server = createRpcServer({ services: [echo], log: silentLogger });
+  const serving = server.serve(listener);
+  const call = async (): Promise<string | undefined> => {
+    let subject: string | undefined;
+    const channel = createChannel({
+      dial: async (signal) => {
+        const tcp = await dialTcp({ hostname: "127.0.0.1", port: listener.port, signal });
+        const options = { ca: authority.cert, verifyAddress: "127.0.0.1" };
+        const stream = await wrapTlsClient(tcp, options);
+        subject = stream.peerCertificate?.subject;
+        return stream;
+      },
+      authority: "localhost",
+      scheme: "https",
+    });
+    try {
+      const reply = await channel.rawCall("/test.Echo/Echo", new Uint8Array(300_000));
+      assert.equal(reply.length, 300_000);
+    } finally {
+      channel.close();
+    }
+    return subject;
+  };
+  assert.equal(await call(), "O=first");
+  await install("O=second");
+  const deadline = Date.now() + 20_000;
+  // Files are looked at now and then, so the change shows with one of the next connections.
+  let subject = await call();
+  while (subject !== "O=second" && Date.now() < deadline) subject = await call();
+  assert.equal(subject, "O=second");
+  await Deno.writeTextFile(certFile, "no certificate");
+  assert.equal(await call(), "O=second");
+  await server.drain(5000);
+  await serving;
+  await Deno.remove(folder, { recursive: true });
+});
