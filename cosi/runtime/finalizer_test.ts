@@ -4,7 +4,7 @@
 
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { type Controller, defineController, held, type Plan, sameId, wait } from "../controller.ts";
-import type { Resource } from "../resource.ts";
+import type { Metadata, Resource } from "../resource.ts";
 import { startHarness } from "../testing.ts";
 import { Derived, Extra, Source, Target } from "./test_types.ts";
 
@@ -44,8 +44,10 @@ function effect(log: Log, finalize?: () => Promise<void | ReturnType<typeof wait
   });
 }
 
-const hasFinalizers = (...finalizers: string[]) => ({ metadata }: Resource<typeof Source>) =>
-  deepStrictEqual(metadata.finalizers, finalizers);
+function hasFinalizers(...finalizers: string[]) {
+  return ({ metadata }: { readonly metadata: Metadata }) =>
+    deepStrictEqual(metadata.finalizers, finalizers);
+}
 
 Deno.test("the engine holds the primary before act and lets go after the output and finalize", async () => {
   const log: Log = { lines: [] };
@@ -222,17 +224,15 @@ Deno.test("held() keeps an input alive until the effect that needs it is undone"
       Promise.resolve(void order.push(`finalize ${facts.extra?.spec.lastEndpoint}`)),
   });
   await using harness = startHarness(controller);
-  const extraHeld = (...finalizers: string[]) => ({ metadata }: Resource<typeof Extra>) =>
-    deepStrictEqual(metadata.finalizers, finalizers);
   await harness.create(Source, "a", {});
   await harness.eventuallyWaits(NAME, "a");
   await harness.eventually(Source, "a", hasFinalizers());
   await harness.create(Extra, "a", { lastEndpoint: "one" });
   await harness.eventually(Target, "a");
-  await harness.eventually(Extra, "a", extraHeld(NAME));
+  await harness.eventually(Extra, "a", hasFinalizers(NAME));
 
   await harness.teardown(Extra, "a");
-  await harness.eventually(Extra, "a", extraHeld());
+  await harness.eventually(Extra, "a", hasFinalizers());
   await harness.eventuallyGone(Target, "a");
   deepStrictEqual(order, ["act one", "finalize one"]);
   await harness.destroy(Extra, "a");
@@ -241,7 +241,7 @@ Deno.test("held() keeps an input alive until the effect that needs it is undone"
   await harness.eventually(Target, "a");
   await harness.teardown(Source, "a");
   await harness.eventually(Source, "a", hasFinalizers());
-  await harness.eventually(Extra, "a", extraHeld());
+  await harness.eventually(Extra, "a", hasFinalizers());
   deepStrictEqual(order, ["act one", "finalize one", "act two", "finalize two"]);
 });
 

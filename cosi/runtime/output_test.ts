@@ -13,7 +13,7 @@ import {
   sameId,
 } from "../controller.ts";
 import type { Resource } from "../resource.ts";
-import { startHarness } from "../testing.ts";
+import { type Harness, startHarness } from "../testing.ts";
 import { Extra, PARENT, Source, Target } from "./test_types.ts";
 
 const NAME = "test.OutputController";
@@ -32,8 +32,9 @@ const copy = defineController({
     },
 });
 
-const versionIs = (version: number) => ({ metadata }: Resource<typeof Target>) =>
-  strictEqual(metadata.version, version);
+function versionIs(version: number) {
+  return ({ metadata }: Resource<typeof Target>) => strictEqual(metadata.version, version);
+}
 
 Deno.test("the engine writes only differences of spec, labels and annotations", async () => {
   await using harness = startHarness(copy);
@@ -171,8 +172,9 @@ const split = defineController({
   }),
 });
 
-const targetIds = async (harness: ReturnType<typeof startHarness>) =>
-  (await harness.list(Target)).map(({ metadata }) => metadata.id);
+async function targetIds(harness: Harness) {
+  return (await harness.list(Target)).map(({ metadata }) => metadata.id);
+}
 
 Deno.test("outputs that the plan leaves out are torn down, the others stay as they are", async () => {
   await using harness = startHarness(split);

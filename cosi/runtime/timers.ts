@@ -24,6 +24,7 @@ export class Timers {
   readonly #clock: Clock;
   readonly #heap: Entry[] = [];
   #order = 0;
+  #cancelled = 0;
   #sleep: { readonly atMs: number; readonly abort: AbortController } | undefined;
   #sleeping: Promise<void> = Promise.resolve();
   #closed = false;
@@ -37,7 +38,12 @@ export class Timers {
     const entry: Entry = { atMs: this.#clock.nowMs() + ms, order: this.#order++, run };
     this.#push(entry);
     this.#arm();
-    return { cancel: () => void (entry.run = undefined) };
+    return { cancel: () => this.#cancel(entry) };
+  }
+
+  /** Planned calls, some of which may be cancelled. */
+  get size(): number {
+    return this.#heap.length;
   }
 
   /** Drops all planned calls and waits until no sleep is outstanding. */
@@ -48,8 +54,23 @@ export class Timers {
     await this.#sleeping;
   }
 
+  #cancel(entry: Entry): void {
+    if (entry.run === undefined) return;
+    entry.run = undefined;
+    this.#cancelled += 1;
+    // Most deadlines are cancelled long before their time: they must not pile up until then.
+    if (this.#cancelled < 64 || this.#cancelled * 2 < this.#heap.length) return;
+    const live = this.#heap.filter(({ run }) => run !== undefined);
+    this.#heap.length = 0;
+    this.#cancelled = 0;
+    for (const other of live) this.#push(other);
+  }
+
   #arm(): void {
-    while (this.#heap[0] !== undefined && this.#heap[0].run === undefined) this.#pop();
+    while (this.#heap[0] !== undefined && this.#heap[0].run === undefined) {
+      this.#pop();
+      this.#cancelled -= 1;
+    }
     const first = this.#heap[0];
     if (first === undefined || this.#closed) return;
     if (this.#sleep !== undefined) {
@@ -72,7 +93,13 @@ export class Timers {
     for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
       if (first.run !== undefined && first.atMs > nowMs) return;
       this.#pop();
-      first.run?.();
+      const { run } = first;
+      if (run === undefined) {
+        this.#cancelled -= 1;
+        continue;
+      }
+      first.run = undefined;
+      run();
     }
   }
 

@@ -31,6 +31,7 @@ export class WorkQueue {
   readonly #dirty = new Set<string>();
   readonly #delayed = new Map<string, Timer>();
   #state: "paused" | "running" | "closed" = "paused";
+  #isPumpPlanned = false;
   #idle: (() => void) | undefined;
 
   constructor(options: WorkQueueOptions) {
@@ -62,7 +63,7 @@ export class WorkQueue {
       this.#pendingLater.delete(key);
       this.#pending.add(key);
     }
-    this.#pump();
+    this.#planPump();
   }
 
   /** Lets work begin. */
@@ -81,6 +82,16 @@ export class WorkQueue {
     for (const timer of this.#delayed.values()) timer.cancel();
     this.#delayed.clear();
     if (this.#active.size > 0) await new Promise<void>((resolve) => void (this.#idle = resolve));
+  }
+
+  /** Begins work in a later microtask, so that all events of one moment are deduplicated. */
+  #planPump(): void {
+    if (this.#isPumpPlanned || this.#state !== "running") return;
+    this.#isPumpPlanned = true;
+    queueMicrotask(() => {
+      this.#isPumpPlanned = false;
+      this.#pump();
+    });
   }
 
   #pump(): void {
