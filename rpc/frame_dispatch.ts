@@ -341,8 +341,13 @@ export class FrameDispatch {
     const session = this.#session;
     if (session.isServer) this.#guard.count(Flood.Reset);
     const stream = session.streams.get(id);
-    if (stream === undefined) return;
-    session.forget(stream, true);
+    if (stream === undefined) {
+      // Whatever the peer sends on it from here on, it cannot have been under way.
+      const at = this.#resetIds?.indexOf(id) ?? -1;
+      if (at >= 0) this.#resetIds?.splice(at, 1);
+      return;
+    }
+    session.forget(stream, false);
     stream.release();
     stream.events.onReset(getUint32(buffer, start));
   }

@@ -7,6 +7,7 @@
  */
 
 import type { FrameReader } from "./frame_reader.ts";
+import { Http2Code } from "./frames.ts";
 import type { H2Stream } from "./h2_stream.ts";
 import { type HeaderBlock, Known } from "./hpack_decoder.ts";
 import type { Limits } from "./limits.ts";
@@ -61,19 +62,37 @@ function plain(status: number): HttpReply {
   return { status, contentType: "text/plain", body: `${REASONS[status] ?? status}\n` };
 }
 
-/** Answers a request that is no gRPC on an HTTP/2 stream. */
-export async function answerHttp2(
+/** Answers a request that is no gRPC on an HTTP/2 stream, once it has arrived. */
+export function answerHttp2(
   routes: HttpRoutes,
   stream: H2Stream,
   block: HeaderBlock,
-): Promise<void> {
+  endStream: boolean,
+): void {
   const method = block.known[Known.Method] ?? "";
   const path = block.known[Known.Path] ?? "";
+  const startMs = performance.now();
   stream.events = {
-    onHeaders: () => {},
-    onData: (_buffer, start, end) => stream.consume(end - start),
+    onHeaders: () => void replyHttp2(routes, stream, method, path),
+    onData: (_buffer, start, end, isEnd) => {
+      stream.consume(end - start);
+      if (isEnd) void replyHttp2(routes, stream, method, path);
+    },
     onReset: () => {},
+    onCheck: (nowMs) => {
+      const { requestStallMs } = stream.session.limits;
+      if (!stream.remoteEnded && nowMs - startMs > requestStallMs) stream.reset(Http2Code.Cancel);
+    },
   };
+  if (endStream) void replyHttp2(routes, stream, method, path);
+}
+
+async function replyHttp2(
+  routes: HttpRoutes,
+  stream: H2Stream,
+  method: string,
+  path: string,
+): Promise<void> {
   const isPost = method === "POST" && !Object.hasOwn(routes, path);
   const reply = isPost ? plain(415) : await answerHttp(routes, method, path);
   const body = bodyOf(reply);
@@ -103,6 +122,8 @@ export async function serveHttp1(
       const head = await readHead(reader, limits.maxHeaderListBytes);
       if (head === undefined) return;
       timer.cancel();
+      // What does not even look like HTTP/1 gets no answer in it.
+      if (head !== "too large" && !/ HTTP\/1\.[01]$/.test(head.split("\r\n", 1)[0] ?? "")) return;
       timer = coarseWheel.schedule(limits.writeStallMs, () => stream.close());
       const keepAlive = await answerHead(stream, head, routes);
       if (!keepAlive) return await lingerClose(stream, reader);

@@ -215,7 +215,7 @@ class Server implements RpcServer {
     const { known } = block;
     const isGrpc = known[Known.ContentType]?.startsWith("application/grpc") ?? false;
     if (!isGrpc || known[Known.Method] !== "POST") {
-      void answerHttp2(this.#options.http ?? {}, stream, block);
+      answerHttp2(this.#options.http ?? {}, stream, block, endStream);
       return;
     }
     const path = known[Known.Path] ?? "";
