@@ -183,14 +183,15 @@ function peerTable(core: WireguardCore, stack: TcpStack, wallOffsetMs: () => num
     stats() {
       const offsetMs = wallOffsetMs();
       return Promise.resolve(
-        new Map([...known].map(([id, { peer }]) => [id, statsOf(peer, offsetMs)])),
+        new Map([...known].map(([id, entry]) => [id, statsOf(entry, offsetMs)])),
       );
     },
   };
 }
 
-function statsOf(peer: Peer, offsetMs: number): PeerStats {
+function statsOf({ config, peer }: KnownPeer, offsetMs: number): PeerStats {
   return {
+    publicKey: config.publicKey,
     lastHandshakeMs: peer.lastHandshakeMs === 0 ? 0 : Math.round(peer.lastHandshakeMs + offsetMs),
     endpoint: peer.endpoint === undefined ? "" : formatEndpoint(peer.endpoint),
     receivedBytes: peer.receivedBytes,

@@ -20,6 +20,8 @@ export interface PeerConfig {
 
 /** What is known of a peer. */
 export interface PeerStats {
+  /** The key that the figures belong to, base64. */
+  readonly publicKey: string;
   /** When the last handshake was completed, in ms since the epoch; 0 is never. */
   readonly lastHandshakeMs: number;
   /** `host:port` where it was last seen; empty when unknown. IPv6 hosts stand in brackets. */
