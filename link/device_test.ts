@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { codeOf } from "../base/errors.ts";
 import { silentLogger } from "../base/log.ts";
-import type { ByteStream } from "../rpc/stream.ts";
 import { randomNodeAddress, SERVER_ADDRESS } from "./addresses.ts";
 import { type Device, startDevice } from "./device.ts";
 import { generateKey } from "./keys.ts";
+import { acceptOne, pattern, readAll, writeAll } from "./testing.ts";
 
 interface Pair {
   readonly server: Device;
@@ -45,37 +45,13 @@ async function withPair(run: (pair: Pair) => Promise<void>): Promise<void> {
   }
 }
 
-async function writeAll(stream: ByteStream, data: Uint8Array): Promise<void> {
-  for (let at = 0; at < data.length;) at += await stream.write(data.subarray(at));
-}
-
-async function readAll(stream: ByteStream): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  const buffer = new Uint8Array(65_536);
-  for (let n = await stream.read(buffer); n !== null; n = await stream.read(buffer)) {
-    chunks.push(buffer.slice(0, n));
-  }
-  const all = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, at);
-    at += chunk.length;
-  }
-  return all;
-}
-
-function pattern(size: number): Uint8Array {
-  const data = new Uint8Array(size);
-  for (let i = 0; i < size; i++) data[i] = (i * 7 + (i >> 8)) & 0xff;
-  return data;
-}
-
 Deno.test("startDevice() carries some MiB each way between two devices", () =>
   withPair(async ({ server, machine }) => {
     const listener = await server.net.listen(0);
-    const accepted = listener[Symbol.asyncIterator]().next();
-    const client = await machine.net.dial(SERVER_ADDRESS, listener.port);
-    const { value } = await accepted;
+    const [value, client] = await Promise.all([
+      acceptOne(listener),
+      machine.net.dial(SERVER_ADDRESS, listener.port),
+    ]);
     const data = pattern(4 * 1024 * 1024);
     const echo = (async () => {
       const all = await readAll(value.stream);
@@ -96,9 +72,9 @@ Deno.test("startDevice() dials the machine once it has come", () =>
   withPair(async ({ server, machine, machineAddress }) => {
     const listener = await machine.net.listen(50_000);
     // The server cannot begin: it does not know where the machine is. The packet waits.
-    const [stream, { value }] = await Promise.all([
+    const [stream, value] = await Promise.all([
       server.net.dial(machineAddress, 50_000),
-      listener[Symbol.asyncIterator]().next(),
+      acceptOne(listener),
     ]);
     assert.equal(value.remoteAddress, SERVER_ADDRESS);
     await writeAll(stream, new TextEncoder().encode("hello"));

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * What the tests of the tunnel share.
+ *
+ * @module
+ */
+
+import type { ByteStream, IncomingStream, StreamListener } from "../rpc/stream.ts";
+
+/** Writes all of `data`. */
+export async function writeAll(stream: ByteStream, data: Uint8Array): Promise<void> {
+  for (let at = 0; at < data.length;) at += await stream.write(data.subarray(at));
+}
+
+/** Reads up to the end of the stream. */
+export async function readAll(stream: ByteStream): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  const buffer = new Uint8Array(65_536);
+  for (let n = await stream.read(buffer); n !== null; n = await stream.read(buffer)) {
+    chunks.push(buffer.slice(0, n));
+  }
+  const all = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
+  }
+  return all;
+}
+
+/** Sends back everything that comes in, as it comes, then the end. */
+export async function echo(stream: ByteStream): Promise<void> {
+  const buffer = new Uint8Array(65_536);
+  for (let n = await stream.read(buffer); n !== null; n = await stream.read(buffer)) {
+    await writeAll(stream, buffer.subarray(0, n));
+  }
+  await stream.closeWrite();
+}
+
+/** Bytes in which a piece that is missing or doubled shows. */
+export function pattern(size: number): Uint8Array {
+  const data = new Uint8Array(size);
+  for (let i = 0; i < size; i++) data[i] = (i * 7 + (i >> 8) + (i >> 16)) & 0xff;
+  return data;
+}
+
+/** The next connection of a listener. */
+export async function acceptOne(listener: StreamListener): Promise<IncomingStream> {
+  const { done, value } = await listener[Symbol.asyncIterator]().next();
+  if (done) throw new Error("The listener was closed");
+  return value;
+}
+
+/** Numbers in [0, 1) that depend on nothing but the seed (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 0x1_0000_0000;
+  };
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The thread's side of the tunnel: a device that is driven by messages.
+ *
+ * @module
+ */
+
+import { CodedError } from "../base/errors.ts";
+import { silentLogger } from "../base/log.ts";
+import type { ByteStream, StreamListener } from "../rpc/stream.ts";
+import { type Device, startDevice } from "./device.ts";
+import {
+  CHUNK_SIZE,
+  errorMessage,
+  type FromThread,
+  type Reply,
+  type Request,
+  STREAM_CREDIT,
+  type ToThread,
+} from "./tunnel_messages.ts";
+
+/** Posts a message, with the memory that moves along. */
+export type Post = (message: FromThread, transfer: ArrayBuffer[]) => void;
+
+/** Takes the messages of the program. */
+export interface TunnelHost {
+  handle(message: ToThread): void;
+}
+
+/** Serves a program; nothing runs before its first request, "start". */
+export function createTunnelHost(post: Post): TunnelHost {
+  const streams = new Map<number, HostedStream>();
+  const listeners = new Map<number, StreamListener>();
+  const cancels = new Map<number, AbortController>();
+  let device: Device | undefined;
+  let nextHandle = 1;
+
+  const addStream = (stream: ByteStream): number => {
+    const handle = nextHandle++;
+    streams.set(handle, hostStream(handle, stream, post, () => streams.delete(handle)));
+    return handle;
+  };
+  const accept = async (handle: number, listener: StreamListener): Promise<void> => {
+    for await (const { stream, remoteAddress, remotePort } of listener) {
+      const added = addStream(stream);
+      post({ kind: "accepted", listener: handle, stream: added, remoteAddress, remotePort }, []);
+      streams.get(added)?.start();
+    }
+  };
+  const started = (): Device => {
+    if (device === undefined) throw new CodedError("unavailable", "Cannot use the tunnel: closed");
+    return device;
+  };
+  const answer = async (request: Request, signal: AbortSignal): Promise<Reply> => {
+    switch (request.kind) {
+      case "start":
+        device = await startDevice({ ...request.options, log: silentLogger });
+        device.failed.catch((error) => post({ kind: "failed", error: errorMessage(error) }, []));
+        return { port: device.port };
+      case "listen": {
+        const listener = await started().net.listen(request.port);
+        const handle = nextHandle++;
+        listeners.set(handle, listener);
+        void accept(handle, listener).finally(() => listeners.delete(handle));
+        return { handle, port: listener.port };
+      }
+      case "dial": {
+        const stream = await started().net.dial(request.address, request.port, { signal });
+        return { handle: addStream(stream) };
+      }
+      case "putPeer":
+        await started().peers.put(request.peer, request.config, { signal });
+        return {};
+      case "removePeer":
+        await started().peers.remove(request.peer, { signal });
+        return {};
+      case "stats":
+        return { stats: await started().peers.stats() };
+      case "close":
+        await device?.close();
+        device = undefined;
+        return {};
+    }
+  };
+  const serve = async (id: number, request: Request): Promise<void> => {
+    const cancel = new AbortController();
+    cancels.set(id, cancel);
+    try {
+      const reply = await answer(request, cancel.signal);
+      post({ kind: "reply", id, reply }, []);
+      // Nothing of a stream may overtake the message that names it.
+      if (reply.handle !== undefined) streams.get(reply.handle)?.start();
+    } catch (error) {
+      post({ kind: "error", id, error: errorMessage(error) }, []);
+    } finally {
+      cancels.delete(id);
+    }
+  };
+  return {
+    handle(message) {
+      switch (message.kind) {
+        case "request":
+          return void serve(message.id, message.request);
+        case "cancel":
+          return cancels.get(message.id)?.abort();
+        case "closeListener":
+          return listeners.get(message.listener)?.close();
+        case "data":
+          return streams.get(message.stream)?.write(message.bytes);
+        case "credit":
+          return streams.get(message.stream)?.addCredit(message.bytes);
+        case "closeWrite":
+          return streams.get(message.stream)?.closeWrite();
+        case "closeStream":
+          return streams.get(message.stream)?.close();
+      }
+    },
+  };
+}
+
+interface HostedStream {
+  /** Begins to read. */
+  start(): void;
+  write(bytes: Uint8Array): void;
+  addCredit(bytes: number): void;
+  closeWrite(): void;
+  close(): void;
+}
+
+/** A pending read of an idle stream holds no more memory than this. */
+const IDLE_READ_SIZE = 1024;
+
+/** Moves the bytes of a stream both ways until the program closes it. */
+function hostStream(
+  handle: number,
+  stream: ByteStream,
+  post: Post,
+  onDone: () => void,
+): HostedStream {
+  const outgoing: Uint8Array[] = [];
+  let credit = STREAM_CREDIT;
+  let onCredit = (): void => {};
+  let isWriteClosing = false;
+  let isWriting = false;
+  let isWriteBroken = false;
+  let isClosed = false;
+
+  const broken = (error: unknown): void => {
+    if (!isClosed) post({ kind: "broken", stream: handle, error: errorMessage(error) }, []);
+  };
+  const pumpIn = async (): Promise<void> => {
+    let size = IDLE_READ_SIZE;
+    while (!isClosed) {
+      if (credit <= 0) {
+        await new Promise<void>((resolve) => onCredit = resolve);
+        continue;
+      }
+      const bytes = new Uint8Array(Math.min(credit, size));
+      const length = await stream.read(bytes);
+      if (isClosed) return;
+      if (length === null) return post({ kind: "end", stream: handle }, []);
+      credit -= length;
+      // A full buffer means that there is more.
+      size = length === bytes.length ? CHUNK_SIZE : IDLE_READ_SIZE;
+      post({ kind: "data", stream: handle, bytes: bytes.subarray(0, length) }, [bytes.buffer]);
+    }
+  };
+  const pumpOut = async (): Promise<void> => {
+    isWriting = true;
+    while (true) {
+      const bytes = outgoing.shift();
+      if (bytes !== undefined) {
+        for (let at = 0; at < bytes.length;) at += await stream.write(bytes.subarray(at));
+        if (!isClosed) post({ kind: "credit", stream: handle, bytes: bytes.length }, []);
+      } else if (isWriteClosing) {
+        isWriteClosing = false;
+        await stream.closeWrite();
+      } else {
+        // In one step with the look at the queue: a message may come between any two others.
+        isWriting = false;
+        // What was written before the close has gone out.
+        if (isClosed) stream.close();
+        return;
+      }
+    }
+  };
+  const startWriting = (): void => {
+    if (isWriting || isWriteBroken) return;
+    pumpOut().catch((error) => {
+      isWriteBroken = true;
+      outgoing.length = 0;
+      if (isClosed) stream.close();
+      broken(error);
+    });
+  };
+  return {
+    start: () => void pumpIn().catch(broken),
+    write(bytes) {
+      outgoing.push(bytes);
+      startWriting();
+    },
+    addCredit(bytes) {
+      credit += bytes;
+      onCredit();
+    },
+    closeWrite() {
+      isWriteClosing = true;
+      startWriting();
+    },
+    close() {
+      isClosed = true;
+      onCredit();
+      if (!isWriting || isWriteBroken) stream.close();
+      onDone();
+    },
+  };
+}
