@@ -5,14 +5,20 @@
  *
  * Names are unique, every input and output is a catalogued type, a type has one writer, and every
  * type has one: a controller, clients over the API, or the server itself. What nothing writes yet
- * stands in {@linkcode UNWRITTEN}, and leaves it when something does.
+ * stands in {@linkcode UNWRITTEN}, and leaves it when something does. What the server writes is read
+ * off its calls of `putResource`.
  *
  * @module
  */
 
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { ResourceType } from "../cosi/resource.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
-import { type Finding, reportFindings, ROOT } from "./tree.ts";
+import { TALOS_MIRROR_NAMESPACE } from "../resources/namespaces.ts";
+import { declareControllers } from "./declared_controllers.ts";
+import { type Finding, isTest, listFiles, reportFindings, ROOT } from "./tree.ts";
+import { UNWRITTEN } from "./unwritten_types.ts";
 
 /** What this check needs to know of a controller. */
 export interface ControllerOutline {
@@ -34,13 +40,7 @@ export interface Catalogues {
 
 const TYPES_FILE = "resources/catalogue.ts";
 const CONTROLLERS_FILE = "controllers/catalogue.ts";
-const LISTS_FILE = "scripts/check_catalogue.ts";
-
-/** Types that the server writes itself. */
-const SERVED: readonly string[] = [];
-
-/** Types of the contract that are declared for its clients and that nothing writes yet. */
-const UNWRITTEN: readonly string[] = [];
+const LIST_FILE = "scripts/unwritten_types.ts";
 
 /** Finds every value that occurs more than once. */
 function repeated(values: readonly string[]): string[] {
@@ -99,12 +99,12 @@ export function findWriterFaults(
     const written = writers.has(type) || served.has(type) || typeof access === "object";
     if (!written && !unwritten.has(type)) report(TYPES_FILE, `nothing writes "${type}"`);
     if (written && unwritten.has(type)) {
-      report(LISTS_FILE, `"${type}" is written: remove it from UNWRITTEN`);
+      report(LIST_FILE, `"${type}" is written: remove it from UNWRITTEN`);
     }
   }
   const known = new Set(types.map(({ type }) => type));
-  for (const type of [...served, ...unwritten]) {
-    if (!known.has(type)) report(LISTS_FILE, `"${type}" is listed but not declared`);
+  for (const type of unwritten) {
+    if (!known.has(type)) report(LIST_FILE, `"${type}" is listed but not declared`);
   }
   return findings;
 }
@@ -118,13 +118,41 @@ export function checkCatalogues(catalogues: Catalogues): Finding[] {
   ];
 }
 
+/** Finds the local names of imported resource modules that a source passes to `putResource`. */
+export function findPutTypes(
+  source: string,
+): { readonly module: string; readonly exported: string }[] {
+  const found: { readonly module: string; readonly exported: string }[] = [];
+  const imports = /^import \{([^}]*)\} from "([^"]*\/resources\/[^"]+)";/gm;
+  for (const [, names, module] of source.matchAll(imports)) {
+    for (const name of names?.split(",") ?? []) {
+      const [exported, local = exported] = name.trim().split(" as ");
+      if (exported === undefined || module === undefined) continue;
+      const put = new RegExp(`\\bputResource\\(\\s*[\\w.]+,\\s*${local},`);
+      if (put.test(source)) found.push({ module, exported });
+    }
+  }
+  return found;
+}
+
+/** Loads the types that the server writes itself. */
+async function readServedTypes(): Promise<ResourceType[]> {
+  const types = CATALOGUE.filter(({ namespace }) => namespace === TALOS_MIRROR_NAMESPACE);
+  for (const file of listFiles().filter((file) => /^server\/.*\.ts$/.test(file) && !isTest(file))) {
+    for (const { module, exported } of findPutTypes(await Deno.readTextFile(join(ROOT, file)))) {
+      const loaded = await import(pathToFileURL(join(ROOT, dirname(file), module)).href);
+      types.push(loaded[exported]);
+    }
+  }
+  return types;
+}
+
 if (import.meta.main) {
-  const catalogues: Catalogues = {
+  const findings = checkCatalogues({
     types: CATALOGUE,
-    controllers: [],
-    served: new Set(SERVED),
-    unwritten: new Set(CATALOGUE.map(({ type }) => type)),
-  };
-  void ROOT, UNWRITTEN;
-  Deno.exit(reportFindings("check_catalogue", findRepeatedNames(catalogues)));
+    controllers: declareControllers(),
+    served: new Set((await readServedTypes()).map(({ type }) => type)),
+    unwritten: new Set(UNWRITTEN),
+  });
+  Deno.exit(reportFindings("check_catalogue", findings));
 }

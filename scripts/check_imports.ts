@@ -134,8 +134,8 @@ export function findForbiddenEdges(edges: readonly Edge[]): Finding[] {
   // What the catalogue lists is a controller; the other modules beside them are shared pure parts.
   const controllers = new Set(
     edges
-      .filter(({ from, to }) =>
-        from === "controllers/catalogue.ts" && folderOf(to) === folderOf(from)
+      .filter(({ from, to, kind }) =>
+        from === "controllers/catalogue.ts" && folderOf(to) === folderOf(from) && kind === "value"
       )
       .map(({ to }) => to),
   );

@@ -31,7 +31,8 @@ const STRAY_TEXT: readonly (readonly [RegExp, string])[] = [
 
 /** Modules that tests use and the program does not. */
 function isTestSupport(file: string): boolean {
-  return isTest(file) || /(?:^|[/_])(?:testing|conformance|fixture|fixtures)(?:\.ts|\/)/.test(file);
+  return isTest(file) || /(?:^|\/)test_\w+\.ts$/.test(file) ||
+    /(?:^|[/_])(?:testing|conformance|fixtures?)(?:\.ts|\/)/.test(file);
 }
 
 /** Finds sources that are too long, and exceptions that are no longer needed. */
@@ -135,6 +136,42 @@ function urlEdges(sources: ReadonlyMap<string, string>): [from: string, to: stri
   return edges;
 }
 
+/** Whether both ends of the program are there; without them nothing can be said about its use. */
+function isWhole(sources: ReadonlyMap<string, string>): boolean {
+  return sources.has("main.ts") && sources.has("server/serve.ts");
+}
+
+/**
+ * Finds exports that nothing uses: their name stands once in their own module, and in no module of
+ * the program that imports it. A use by tests alone does not count.
+ */
+export function findDeadExports(
+  sources: ReadonlyMap<string, string>,
+  edges: readonly Pick<Edge, "from" | "to">[],
+): Finding[] {
+  if (!isWhole(sources)) return [];
+  const importers = new Map<string, string[]>();
+  for (const { from, to } of edges) {
+    if (!isTest(from)) importers.set(to, [...importers.get(to) ?? [], sources.get(from) ?? ""]);
+  }
+  const findings: Finding[] = [];
+  for (const [file, text] of sources) {
+    if (!file.endsWith(".ts") || file.startsWith("proto/gen/") || isTestSupport(file)) continue;
+    // The linter loads its plugin itself.
+    if (file === "scripts/lint_plugin.ts") continue;
+    const declarations =
+      /^export (?:declare )?(?:async )?(?:function\*?|const|class|interface|type) (\w+)/gm;
+    for (const [, name] of text.matchAll(declarations)) {
+      const word = new RegExp(`\\b${name}\\b`);
+      const code = text.replace(/\/\*\*[\s\S]*?\*\//g, "");
+      if (code.split(word).length > 2) continue;
+      if (importers.get(file)?.some((importer) => word.test(importer))) continue;
+      findings.push({ file, message: `nothing uses "${name}": use it or delete it` });
+    }
+  }
+  return findings;
+}
+
 /**
  * Finds modules that neither the program, nor a script, nor a test that crosses folders reaches.
  *
@@ -147,8 +184,7 @@ export function findDeadModules(
   const modules = [...sources.keys()].filter((file) =>
     file.endsWith(".ts") && !file.startsWith("proto/gen/")
   );
-  // Without the entry point and the composition root nothing can be said about what they reach.
-  if (!sources.has("main.ts") || !sources.has("server/serve.ts")) return [];
+  if (!isWhole(sources)) return [];
   const next = new Map<string, string[]>();
   for (const [from, to] of [...edges.map(({ from, to }) => [from, to]), ...urlEdges(sources)]) {
     if (from !== undefined && to !== undefined) next.set(from, [...next.get(from) ?? [], to]);
@@ -182,6 +218,7 @@ export async function tidy(root: string): Promise<Finding[]> {
     ...findStrayText(sources),
     ...findDeadLinks(sources, new Set(files)),
     ...findDeadModules(sources, edges),
+    ...findDeadExports(sources, edges),
   ];
 }
 

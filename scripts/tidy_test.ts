@@ -3,6 +3,7 @@
 import { deepStrictEqual } from "node:assert/strict";
 import type { Finding } from "./tree.ts";
 import {
+  findDeadExports,
   findDeadLinks,
   findDeadModules,
   findLongFiles,
@@ -102,6 +103,32 @@ Deno.test("findDeadModules() finds what only its own test uses", () => {
     { from: "cosi/testing.ts", to: "cosi/fake.ts" },
   ]);
   deepStrictEqual(filesOf(findings), ["link/unused.ts"]);
+});
+
+Deno.test("findDeadExports() finds what neither its module nor the program uses", () => {
+  const sources = tree({
+    "main.ts": "",
+    "server/serve.ts": 'import { used } from "../link/peers.ts";\nconst { dynamic } = x;',
+    "link/peers.ts": [
+      "export function used() {}",
+      "export const dynamic = 1;",
+      "export interface Inner {}",
+      "export function outer(inner: Inner) {}",
+      "/** {@linkcode Dead} */",
+      "export type Dead = string;",
+      "export function tested() {}",
+    ].join("\n"),
+    "link/peers_test.ts": "tested(); outer();",
+  });
+  const findings = findDeadExports(sources, [
+    { from: "server/serve.ts", to: "link/peers.ts" },
+    { from: "link/peers_test.ts", to: "link/peers.ts" },
+  ]);
+  deepStrictEqual(findings.map(({ message }) => message.match(/"(\w+)"/)?.[1]), [
+    "outer",
+    "Dead",
+    "tested",
+  ]);
 });
 
 Deno.test("tidy() finds violations seeded in a real tree", async () => {
