@@ -30,6 +30,12 @@ export function goldenFolders(path: string): string[] {
     .filter(({ isDirectory }) => isDirectory).map(({ name }) => name).sort();
 }
 
+/** Names of the files in a golden folder, sorted. */
+export function goldenFiles(path: string): string[] {
+  return [...Deno.readDirSync(new URL(path, SHARED))]
+    .filter(({ isFile }) => isFile).map(({ name }) => name).sort();
+}
+
 function exists(url: URL): boolean {
   try {
     Deno.statSync(url);
