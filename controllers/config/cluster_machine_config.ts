@@ -37,14 +37,14 @@ import { generateConfig } from "../../talos/config/generate.ts";
 import { KUBE_PRISM_PORT } from "../../talos/config/generate_input.ts";
 import { applyPatches } from "../../talos/config/patch.ts";
 import { validateConfig } from "../../talos/config/validate.ts";
-import { installImage } from "./install_image.ts";
+import { type InstallerTemplate, installImage } from "./install_image.ts";
 
 /** Where install images come from. */
 export interface InstallImageSource {
   /** Host of the image factory, without a scheme. */
   readonly factoryHost: string;
-  /** The site's own template; empty for the usual rule. */
-  readonly template: string;
+  /** The site's own rule; absent for the usual one. */
+  readonly template: InstallerTemplate | undefined;
 }
 
 /** What a configuration is made from besides the ClusterMachine. */
@@ -123,11 +123,11 @@ export function planClusterMachineConfig(
     const text = generate(machine, { secrets, version, balancer, joinConfig, patches }, {
       image: installImage(
         {
-          host: source.factoryHost,
-          platform: image.platform,
-          secureBoot: image.securityState?.secureBoot ?? false,
-          schematic: image.schematicId,
-          version: image.talosVersion,
+          Host: source.factoryHost,
+          Platform: image.platform,
+          SecureBoot: image.securityState?.secureBoot ?? false,
+          Schematic: image.schematicId,
+          Version: image.talosVersion,
         },
         parseContract(version.spec.version),
         source.template,

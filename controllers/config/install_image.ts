@@ -8,20 +8,20 @@
 
 import { type Contract, since } from "../../talos/config/contract.ts";
 
-/** What a reference to an installer is made of. */
+/** What a reference to an installer is made of; the names are those of a site's own template. */
 export interface InstallerFields {
   /** Host of the image factory, without a scheme. */
-  readonly host: string;
+  readonly Host: string;
   /** For example `metal`. */
-  readonly platform: string;
-  readonly secureBoot: boolean;
-  readonly schematic: string;
+  readonly Platform: string;
+  readonly SecureBoot: boolean;
+  readonly Schematic: string;
   /** The version that the cluster names, without a leading `v`. */
-  readonly version: string;
+  readonly Version: string;
 }
 
-/** Fields that a site's own template may use, as Go's text/template writes them. */
-const FIELD = /\{\{-?\s*\$?\.(Host|Platform|SecureBoot|Schematic|Version)\s*-?\}\}/g;
+/** A site's own rule. */
+export type InstallerTemplate = (fields: InstallerFields) => string;
 
 /**
  * The reference by the site's template, or by the usual rule without one: from contract 1.10 on the
@@ -30,21 +30,10 @@ const FIELD = /\{\{-?\s*\$?\.(Host|Platform|SecureBoot|Schematic|Version)\s*-?\}
 export function installImage(
   fields: InstallerFields,
   contract: Contract,
-  template: string,
+  template: InstallerTemplate | undefined,
 ): string {
-  if (template !== "") return fillTemplate(template, fields);
-  const { host, platform, secureBoot, schematic, version } = fields;
-  const name = since(contract, 10) ? `${platform}-installer` : "installer";
-  return `${host}/${name}${secureBoot ? "-secureboot" : ""}/${schematic}:v${version}`;
-}
-
-function fillTemplate(template: string, fields: InstallerFields): string {
-  const values: Readonly<Record<string, string>> = {
-    Host: fields.host,
-    Platform: fields.platform,
-    SecureBoot: String(fields.secureBoot),
-    Schematic: fields.schematic,
-    Version: fields.version,
-  };
-  return template.replace(FIELD, (_whole, name: string) => values[name] ?? "");
+  if (template !== undefined) return template(fields);
+  const { Host, Platform, SecureBoot, Schematic, Version } = fields;
+  const name = since(contract, 10) ? `${Platform}-installer` : "installer";
+  return `${Host}/${name}${SecureBoot ? "-secureboot" : ""}/${Schematic}:v${Version}`;
 }

@@ -13,26 +13,12 @@ import { fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { CodedError } from "../../base/errors.ts";
 import type { Metadata, Ref, ResourceType, Validator } from "../../cosi/resource.ts";
 import type { RawResource } from "../../cosi/state/raw_resource.ts";
+import type { AccessPolicy, AccessVerb } from "../../cosi/state/service.ts";
 import type { ResourceDraft } from "../../cosi/state/state.ts";
 import {
   TALOS_MIRROR_NAMESPACE,
   TALOS_MIRROR_TYPES_NAMESPACE,
 } from "../../resources/namespaces.ts";
-
-/** What a client asks for. The `id` of the reference is empty for `list` and a watch of a kind. */
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "teardown" | "destroy";
-
-/** Decides on requests of clients. */
-export interface AccessPolicy {
-  /**
-   * Returns when a client may do this.
-   *
-   * @param draft What it writes, for `create` and `update`.
-   * @throws CodedError `permissionDenied` for what is not available over the API, `invalidArgument`
-   *   for content that breaks the rules of its type.
-   */
-  check(verb: Verb, ref: Ref, draft?: ResourceDraft): void;
-}
 
 /** Rules of a type's content that depend on other resources. */
 export type ReferenceRule = (change: {
@@ -58,19 +44,25 @@ const READ_ONLY_NAMESPACES: ReadonlySet<string> = new Set([
   TALOS_MIRROR_TYPES_NAMESPACE,
 ]);
 
-function isRead(verb: Verb): verb is "get" | "list" | "watch" {
+function isRead(verb: AccessVerb): verb is "get" | "list" | "watch" {
   return verb === "get" || verb === "list" || verb === "watch";
 }
 
-function refuse(verb: Verb, type: string): CodedError {
+function refuse(verb: AccessVerb, type: string): CodedError {
   return new CodedError("permissionDenied", `Cannot ${verb} ${type}: not available over the API`);
 }
 
-/** Creates the policy of a catalogue; types outside it are the clients' own and open to them. */
+/**
+ * Creates the policy of a catalogue; types outside it are the clients' own and open to them.
+ *
+ * It refuses with `permissionDenied` what is not available over the API, and with `invalidArgument`
+ * what breaks the rules of its type.
+ */
 export function createPolicy({ types, peek, referenceRules }: PolicyOptions): AccessPolicy {
   const declared = new Map(types.map((type) => [type.type, type]));
   return {
-    check(verb, ref, draft) {
+    check(verb, target, _peer, draft) {
+      const ref: Ref = { ...target, id: target.id ?? "" };
       const type = declared.get(ref.type);
       if (type?.access === "hidden") throw refuse(verb, ref.type);
       if (isRead(verb)) return;
@@ -119,7 +111,7 @@ function checkContent(
 }
 
 function decodeDraft(
-  verb: Verb,
+  verb: AccessVerb,
   ref: Ref,
   type: ResourceType,
   bytes: Uint8Array,

@@ -3,11 +3,12 @@
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { CodedError } from "../../base/errors.ts";
 import type { Ref, ResourceType } from "../../cosi/resource.ts";
+import type { AccessVerb } from "../../cosi/state/service.ts";
 import { CATALOGUE } from "../../resources/catalogue.ts";
-import { createPolicy, type Verb } from "./policy.ts";
+import { createPolicy } from "./policy.ts";
 
-const READS: readonly Verb[] = ["get", "list", "watch"];
-const WRITES: readonly Verb[] = ["create", "update", "teardown", "destroy"];
+const READS: readonly AccessVerb[] = ["get", "list", "watch"];
+const WRITES: readonly AccessVerb[] = ["create", "update", "teardown", "destroy"];
 
 /** What nobody may see: the server's own secrets and those of clusters and machines. */
 const HIDDEN = [
@@ -89,11 +90,12 @@ const READ_ONLY = [
   "SysVersions.system.sidero.dev",
 ];
 
+const PEER = { remoteAddress: "127.0.0.1", remotePort: 1 };
 const policy = createPolicy({ types: CATALOGUE, peek: () => undefined });
 
-function isAllowed(verb: Verb, ref: Ref): boolean {
+function isAllowed(verb: AccessVerb, ref: Ref): boolean {
   try {
-    policy.check(verb, ref);
+    policy.check(verb, ref, PEER);
     return true;
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/** `batuta serve`: the server. @module */
+
+import { Command } from "commander";
+import { CodedError, codeOf, formatError } from "../base/errors.ts";
+
+interface ServeOptions {
+  readonly config: string;
+  readonly checkConfig?: true;
+}
+
+/** A stop that takes longer than this is cut short, in ms. */
+const STOP_WITHIN_MS = 5_000;
+
+/** Runs the server until SIGTERM or SIGINT. Exits with 2 for a wrong configuration, 1 for a fault. */
+export function serveCommand(): Command {
+  return new Command("serve")
+    .description("run the server")
+    .requiredOption("--config <file>", "configuration document")
+    .option("--check-config", "check the configuration document and exit")
+    .action(async (options: ServeOptions) => {
+      Deno.exitCode = await serve(options);
+      // Whatever still holds the event loop must not keep a stopped server alive.
+      if (options.checkConfig === undefined) Deno.exit();
+    });
+}
+
+async function serve({ config: path, checkConfig }: ServeOptions): Promise<number> {
+  const [{ parseConfig }, { createLogger }] = await Promise.all([
+    import("../server/config/parse_config.ts"),
+    import("../base/log.ts"),
+  ]);
+  let config: ReturnType<typeof parseConfig>;
+  try {
+    config = parseConfig(await readDocument(path));
+  } catch (error) {
+    if (codeOf(error) !== "invalidArgument") throw error;
+    console.error(`batuta: ${formatError(error)}`);
+    return 2;
+  }
+  if (checkConfig) return 0;
+  const log = createLogger({ level: config.log.level });
+  const { startServer } = await import("../server/serve.ts");
+  const stopping = stopSignal();
+  try {
+    const server = await startServer(config, { log });
+    await Promise.race([stopping, server.failed]);
+    log.info("server stopping");
+    const timer = setTimeout(() => Deno.exit(0), STOP_WITHIN_MS);
+    await server.close();
+    clearTimeout(timer);
+    log.info("server stopped");
+    return 0;
+  } catch (error) {
+    log.error("server failed", { error });
+    return 1;
+  }
+}
+
+async function readDocument(path: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (cause) {
+    throw new CodedError("invalidArgument", `Cannot read configuration "${path}"`, { cause });
+  }
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      Deno.addSignalListener(signal, () => resolve());
+    }
+  });
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Takes machines in: reads what the decision depends on, and writes the one Link that follows from it.
+ *
+ * @module
+ */
+
+import type { Clock } from "../base/clock.ts";
+import { CodedError, codeOf } from "../base/errors.ts";
+import type { Logger } from "../base/log.ts";
+import type { Resource } from "../cosi/resource.ts";
+import type { StateCore } from "../cosi/state/core.ts";
+import { type RandomBytes, randomNodeAddress, SERVER_ADDRESS } from "../link/addresses.ts";
+import type { JoinPort, JoinReply, JoinRequest } from "../link/provision.ts";
+import {
+  ANNOTATION_FORCE_VALID_NODE_UNIQUE_TOKEN,
+  ANNOTATION_RECLAIMED_WITHOUT_NODE_TOKEN,
+  LABEL_INFRA_PROVIDER_ID,
+  LABEL_MACHINE_ADDRESS,
+  LABEL_MACHINE_REQUEST,
+} from "../resources/labels.ts";
+import { Link } from "../resources/link/link.ts";
+import { LinkStatus } from "../resources/link/link_status.ts";
+import { Machine } from "../resources/machine/machine.ts";
+import { NodeUniqueToken } from "../resources/link/node_unique_token.ts";
+import {
+  type Admission,
+  type AdmissionRules,
+  type AdmissionVerdict,
+  decideAdmission,
+  type RefusalReason,
+  type TokenVerdict,
+} from "./admission.ts";
+import { judgeToken } from "./join_tokens.ts";
+import type { LinkMonitor } from "./link_monitor.ts";
+import { putResource } from "./put_resource.ts";
+import { decoded, listResources, peekResource, refOf } from "./typed_state.ts";
+
+/** Counts decisions; neither token nor machine is told. */
+export interface AdmissionMetrics {
+  countAdmission(verdict: AdmissionVerdict): void;
+  countRefusal(reason: RefusalReason): void;
+  countPersistenceMark(): void;
+}
+
+/** Options of {@linkcode createJoinPort}. */
+export interface JoinOptions {
+  readonly state: StateCore;
+  readonly monitor: LinkMonitor;
+  readonly rules: AdmissionRules;
+  readonly serverPublicKey: string;
+  /** `host:port` each, in the order of preference. */
+  readonly serverEndpoints: readonly string[];
+  readonly metrics: AdmissionMetrics;
+  readonly clock: Clock;
+  readonly random: RandomBytes;
+  readonly log: Logger;
+}
+
+/** Creates the port behind the provision service. */
+export function createJoinPort(options: JoinOptions): JoinPort {
+  const { state, monitor, metrics, log } = options;
+  const turns = new Map<string, Promise<unknown>>();
+  return {
+    join: (request, { signal }) =>
+      inTurn(turns, request.machineId, async () => {
+        const verdict = judgeToken(state, request.joinToken, options.clock.nowMs());
+        const link = peekResource(state, Link, request.machineId);
+        const admission = decide(request, verdict, link, options);
+        if (admission.kind === "refuse") {
+          metrics.countRefusal(admission.reason);
+          log.info("machine refused", { machine: request.machineId, reason: admission.reason });
+          throw new CodedError("permissionDenied", `Cannot join: ${admission.message}`);
+        }
+        if (request.overGrpc) {
+          throw new CodedError("unimplemented", "Cannot join: WireGuard over gRPC is not served");
+        }
+        const address = await writeLink(request, verdict, admission, link, options);
+        metrics.countAdmission(admission.verdict);
+        if (admission.verdict !== "sameKey") {
+          log.info("machine admitted", { machine: request.machineId, reason: admission.verdict });
+        }
+        monitor.expect(request.machineId);
+        await peerStands(state, request, signal);
+        return replyTo(address, options);
+      }),
+  };
+}
+
+/** Requests of one machine wait for each other, so that each sees what the one before wrote. */
+async function inTurn<T>(
+  turns: Map<string, Promise<unknown>>,
+  id: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const turn = (turns.get(id) ?? Promise.resolve()).then(work);
+  const settled = turn.catch(() => {});
+  turns.set(id, settled);
+  try {
+    return await turn;
+  } finally {
+    if (turns.get(id) === settled) turns.delete(id);
+  }
+}
+
+function decide(
+  request: JoinRequest,
+  tokenVerdict: TokenVerdict,
+  link: Resource<typeof Link> | undefined,
+  { state, monitor, rules }: JoinOptions,
+): Admission {
+  const stored = peekResource(state, NodeUniqueToken, request.machineId)?.spec.token;
+  return decideAdmission(
+    { publicKey: request.publicKey, nodeToken: tokenInside(request.nodeToken.reveal()) },
+    {
+      tokenVerdict,
+      silentMs: monitor.silentMs(request.machineId),
+      ...(stored === undefined ? {} : { nodeToken: tokenInside(stored) }),
+      ...(link === undefined ? {} : {
+        link: {
+          publicKey: link.spec.nodePublicKey,
+          provenPersistent: ANNOTATION_FORCE_VALID_NODE_UNIQUE_TOKEN in link.metadata.annotations,
+          tearingDown: link.metadata.phase === "tearingDown",
+        },
+      }),
+    },
+    rules,
+  );
+}
+
+/** What is compared of a machine's token: its random part, not the hardware's fingerprint. */
+function tokenInside(value: string): string {
+  try {
+    const { Token } = JSON.parse(value) as { Token?: unknown };
+    return typeof Token === "string" ? Token : "";
+  } catch {
+    return "";
+  }
+}
+
+async function writeLink(
+  request: JoinRequest,
+  verdict: TokenVerdict,
+  admission: Admission & { readonly kind: "admit" },
+  link: Resource<typeof Link> | undefined,
+  options: JoinOptions,
+): Promise<string> {
+  const subnet = link?.spec.nodeSubnet ?? `${freeAddress(options)}/64`;
+  if (admission.verdict === "sameKey") return subnet;
+  const annotations = { ...link?.metadata.annotations };
+  if (admission.markPersistent) {
+    annotations[ANNOTATION_FORCE_VALID_NODE_UNIQUE_TOKEN] = "";
+    delete annotations[ANNOTATION_RECLAIMED_WITHOUT_NODE_TOKEN];
+    options.metrics.countPersistenceMark();
+  }
+  if (admission.reclaimed) {
+    annotations[ANNOTATION_RECLAIMED_WITHOUT_NODE_TOKEN] = request.publicKey;
+  }
+  await putResource(options.state, Link, {
+    id: request.machineId,
+    labels: { ...link?.metadata.labels, ...providerLabels(verdict) },
+    annotations,
+    spec: {
+      nodeSubnet: subnet,
+      nodePublicKey: request.publicKey,
+      lastEndpoint: link?.spec.lastEndpoint ?? "",
+      // A new key has not shaken hands yet.
+      connected: false,
+      remoteAddr: request.remoteAddress,
+    },
+  });
+  return subnet;
+}
+
+function providerLabels(verdict: TokenVerdict): Record<string, string> {
+  if (verdict.kind !== "provider") return {};
+  return {
+    [LABEL_INFRA_PROVIDER_ID]: verdict.providerId,
+    ...(verdict.requestId === "" ? {} : { [LABEL_MACHINE_REQUEST]: verdict.requestId }),
+  };
+}
+
+/** An address that no machine has; 64 random bits hardly ever need a second draw. */
+function freeAddress({ state, random }: JoinOptions): string {
+  while (true) {
+    const address = randomNodeAddress(random);
+    const holders = listResources(state, Machine, { [LABEL_MACHINE_ADDRESS]: address });
+    if (holders.length === 0) return address;
+  }
+}
+
+/** How long a machine is kept waiting for its peer; it would otherwise retry after 5 s. */
+const PEER_WAIT_MS = 4_000;
+
+/** Waits until the device knows the machine's key, so that its first handshake is answered. */
+async function peerStands(
+  state: StateCore,
+  { machineId, publicKey }: JoinRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const isThere = (): boolean =>
+    peekResource(state, LinkStatus, machineId)?.spec.nodePublicKey === publicKey;
+  if (isThere()) return;
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(PEER_WAIT_MS)]);
+  try {
+    const watch = await state.watch(refOf(LinkStatus, machineId), { signal: bounded });
+    for await (const events of watch) {
+      const last = events.at(-1);
+      if (last === undefined || last.type === "destroyed") continue;
+      if (decoded(LinkStatus, last.resource).spec.nodePublicKey === publicKey) return;
+    }
+  } catch (error) {
+    if (codeOf(error) !== "cancelled") throw error;
+  }
+}
+
+function replyTo(
+  nodeAddressPrefix: string,
+  { serverEndpoints, serverPublicKey }: JoinOptions,
+): JoinReply {
+  return {
+    serverEndpoints,
+    serverPublicKey,
+    serverAddress: SERVER_ADDRESS,
+    nodeAddressPrefix,
+    virtualEndpoint: "",
+  };
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Opens the ports that face the world: provision for machines, the API for clients.
+ *
+ * @module
+ */
+
+import type { Registry } from "prom-client";
+import { systemClock } from "../base/clock.ts";
+import type { StateCore } from "../cosi/state/core.ts";
+import { createStateService } from "../cosi/state/service.ts";
+import { secureRandom } from "../link/addresses.ts";
+import { provisionService } from "../link/provision.ts";
+import { CATALOGUE } from "../resources/catalogue.ts";
+import type { HttpRoutes } from "../rpc/http1.ts";
+import { createRpcServer } from "../rpc/server.ts";
+import { listenTcp } from "../rpc/tcp.ts";
+import { createPolicy } from "./api/policy.ts";
+import { createYamlSpecOf } from "./api/yaml.ts";
+import { formatHostPort } from "./config/address.ts";
+import { closeRpc, type Context, inBackground } from "./context.ts";
+import { createJoinPort } from "./join.ts";
+import type { MachineChannel } from "./machine_channel.ts";
+import { admissionMetrics } from "./metrics.ts";
+import type { ServerMaterial } from "./seed.ts";
+
+/** Opens the provision port and returns its number. */
+export function openProvision(
+  context: Context,
+  state: StateCore,
+  material: ServerMaterial,
+  { monitor }: MachineChannel,
+): number {
+  const { config, log, cleanup, registry } = context;
+  const port = createJoinPort({
+    state,
+    monitor,
+    rules: { reclaimAfterMs: config.nodeTokens.reclaimAfter, strict: config.nodeTokens.strict },
+    serverPublicKey: material.publicKey,
+    serverEndpoints: config.wireguardEndpoints.map(formatHostPort),
+    metrics: admissionMetrics(registry),
+    clock: systemClock,
+    random: secureRandom,
+    log,
+  });
+  const server = createRpcServer({
+    services: [provisionService(port)],
+    log,
+  });
+  const { host: hostname, port: wanted } = config.siderolink.bindAddress;
+  const listener = listenTcp({ hostname, port: wanted });
+  inBackground(context, server.serve(listener));
+  cleanup.defer(() => closeRpc(server, listener));
+  return listener.port;
+}
+
+/** Opens the API port and returns its number. */
+export function openApi(context: Context, state: StateCore): number {
+  const { config, log, cleanup, registry } = context;
+  const policy = createPolicy({ types: CATALOGUE, peek: (ref) => state.peek(ref) });
+  const declared = new Set(CATALOGUE.map(({ type }) => type));
+  const service = createStateService(state, {
+    policy,
+    yamlSpecOf: createYamlSpecOf(CATALOGUE),
+    isDeclared: (type) => declared.has(type),
+  });
+  const server = createRpcServer({
+    services: [service],
+    http: httpRoutes(registry),
+    log,
+  });
+  const { host: hostname, port } = config.api.bindAddress;
+  const listener = listenTcp({ hostname, port });
+  inBackground(context, server.serve(listener));
+  cleanup.defer(() => closeRpc(server, listener));
+  return listener.port;
+}
+
+function httpRoutes(registry: Registry): HttpRoutes {
+  const ok = { status: 200, contentType: "text/plain; charset=utf-8", body: "ok\n" };
+  return {
+    "/healthz": () => ok,
+    "/readyz": () => ok,
+    "/metrics": async () => ({
+      status: 200,
+      contentType: registry.contentType,
+      body: await registry.metrics(),
+    }),
+  };
+}

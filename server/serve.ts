@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Brings the server up and down: the one place where all parts meet.
+ *
+ * @module
+ */
+
+import type { Logger } from "../base/log.ts";
+import { VERSION } from "../base/version.ts";
+import { openState, type StateCore } from "../cosi/state/core.ts";
+import { secureRandom } from "../link/addresses.ts";
+import { CATALOGUE } from "../resources/catalogue.ts";
+import { NAMESPACES } from "../resources/namespaces.ts";
+import { publishDefinitions } from "./api/definitions.ts";
+import { formatHostPort } from "./config/address.ts";
+import type { Config } from "./config/parse_config.ts";
+import type { Context } from "./context.ts";
+import { startMachineChannel } from "./machine_channel.ts";
+import { createRegistry, stateMetrics } from "./metrics.ts";
+import { openApi, openProvision } from "./ports.ts";
+import { seedState } from "./seed.ts";
+import { startControllers } from "./start_controllers.ts";
+import { openStore } from "./store.ts";
+
+/** A running server. */
+export interface Server {
+  readonly apiPort: number;
+  readonly provisionPort: number;
+  /** Rejects when a part fails that the server cannot go on without. */
+  readonly failed: Promise<never>;
+  /** Stops within a few seconds: calls that run are finished, nothing acknowledged is lost. */
+  close(): Promise<void>;
+}
+
+/** Options of {@linkcode startServer}. */
+export interface ServerOptions {
+  readonly log: Logger;
+}
+
+/**
+ * Starts everything that the configuration asks for.
+ *
+ * @throws CodedError naming what could not be started; nothing is left running then.
+ */
+export async function startServer(config: Config, { log }: ServerOptions): Promise<Server> {
+  await using cleanup = new AsyncDisposableStack();
+  const stop = new AbortController();
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => {});
+  const context: Context = {
+    config,
+    log,
+    signal: stop.signal,
+    registry: createRegistry(),
+    fail: (error) => stop.signal.aborted || failure.reject(error),
+    cleanup,
+  };
+  const state = await startState(context);
+  const material = await seedState(state, config, { version: VERSION, random: secureRandom });
+  const machines = await startMachineChannel(context, state, material);
+  startControllers(context, state, machines);
+  const provisionPort = openProvision(context, state, material, machines);
+  const apiPort = openApi(context, state);
+  log.info("server started", {
+    address: formatHostPort({ ...config.api.bindAddress, port: apiPort }),
+  });
+  const running = cleanup.move();
+  return {
+    apiPort,
+    provisionPort,
+    failed: failure.promise,
+    close: async () => {
+      stop.abort();
+      await running.disposeAsync();
+    },
+  };
+}
+
+async function startState(context: Context): Promise<StateCore> {
+  const { config, log, cleanup, registry, fail } = context;
+  const ephemeral = new Set(CATALOGUE.filter((type) => type.ephemeral).map(({ type }) => type));
+  const state = await openState({
+    store: await openStore(config),
+    isEphemeral: (type) => ephemeral.has(type),
+    log,
+    onFailure: fail,
+  });
+  cleanup.defer(() => state.close());
+  stateMetrics(registry, state);
+  await publishDefinitions(state, CATALOGUE, NAMESPACES);
+  return state;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Starts the controllers over their adapters.
+ *
+ * @module
+ */
+
+import { createBalancers } from "../balancer/balancer.ts";
+import { systemClock } from "../base/clock.ts";
+import { controllerCatalogue } from "../controllers/catalogue.ts";
+import { startRuntime } from "../cosi/runtime/runtime.ts";
+import type { StateCore } from "../cosi/state/core.ts";
+import { secureRandom, SERVER_ADDRESS } from "../link/addresses.ts";
+import { CATALOGUE } from "../resources/catalogue.ts";
+import { type Context, inBackground } from "./context.ts";
+import type { MachineChannel } from "./machine_channel.ts";
+import { engineMetrics } from "./metrics.ts";
+import { encodeToken } from "./seed_tokens.ts";
+import { createTeardownPort, destroyTornDown } from "./user_resources.ts";
+
+/** Starts all controllers, and the removal of what users tore down. */
+export function startControllers(
+  context: Context,
+  state: StateCore,
+  { tunnel, talos, mirror }: MachineChannel,
+): void {
+  const { config, log, cleanup, registry, signal, fail } = context;
+  const clock = systemClock;
+  const balancers = createBalancers({ net: tunnel.net, clock, log });
+  cleanup.defer(() => balancers.close());
+  const controllers = controllerCatalogue({
+    clock,
+    peers: tunnel.peers,
+    talos,
+    mirror,
+    sessions: mirror,
+    balancers,
+    balancerAddresses: {
+      address: SERVER_ADDRESS,
+      firstPort: config.loadBalancer.portRange.first,
+      lastPort: config.loadBalancer.portRange.last,
+    },
+    installImages: {
+      factoryHost: new URL(config.factoryUrls.base).host,
+      template: config.imageFactory.installerImage,
+    },
+    teardown: createTeardownPort(state),
+    newToken: () => encodeToken(secureRandom(32)),
+    patchText: ({ spec }) => spec.data,
+  });
+  const metrics = engineMetrics(registry);
+  const runtime = startRuntime({ state, controllers, logger: log, metrics, onFatal: fail });
+  cleanup.defer(() => runtime.stop());
+  const written = CATALOGUE.filter(({ access }) => typeof access === "object");
+  inBackground(context, destroyTornDown(state, written, log, signal));
+}
