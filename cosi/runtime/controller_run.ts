@@ -11,22 +11,19 @@ import { formatError } from "../../base/errors.ts";
 import type { Logger } from "../../base/log.ts";
 import { backoffMs } from "../../base/retry.ts";
 import type { Controller } from "../controller.ts";
-import type { Kind, ResourceType } from "../resource.ts";
-import type { RawResource } from "../state/raw_resource.ts";
-import type { State, StateEvent } from "../state/state.ts";
+import type { State } from "../state/state.ts";
 import { collectInto } from "./collect.ts";
-import type { Mapped } from "./declaration.ts";
 import { deriveFrom } from "./derive.ts";
 import { fateOf } from "./failures.ts";
 import type { ItemResult } from "./item.ts";
-import type { KindSubscriber } from "./kind_watch.ts";
 import type { EngineMetrics } from "./metrics.ts";
 import { Outputs } from "./outputs.ts";
 import type { Pacer } from "./pacer.ts";
 import { createReader } from "./state_reader.ts";
 import { StateWriter } from "./state_writer.ts";
 import type { Timers } from "./timers.ts";
-import { isMaterial, itemOf, itemOfOutput, wakeByInput, type Wakes } from "./triggers.ts";
+import { type Subscription, subscriptionsOf } from "./subscriptions.ts";
+import type { Wakes } from "./triggers.ts";
 import type { WaitRegistry } from "./waits.ts";
 import type { Work } from "./work.ts";
 import { WorkQueue } from "./work_queue.ts";
@@ -90,7 +87,7 @@ export class ControllerRun {
       run: (key) => this.#map(key),
     });
     this.#wakes = {
-      item: (id) => this.#queue.add(id),
+      item: (id, later) => this.#queue.add(id, later),
       labelled: (label, value) => this.#mappings.add(`${label}\0${value}`),
       everything: () => this.#mappings.add(EVERYTHING),
     };
@@ -110,14 +107,11 @@ export class ControllerRun {
   }
 
   /** The kinds that this controller must hear about. */
-  get subscriptions(): readonly { readonly kind: Kind; readonly subscriber: KindSubscriber }[] {
-    return rolesOf(this.#controller).map((roles) => ({
-      kind: { namespace: roles.type.namespace, type: roles.type.type },
-      subscriber: {
-        onSnapshot: (resources, first) => this.#onSnapshot(roles, resources, first),
-        onEvent: (event) => this.#onEvent(roles, event),
-      },
-    }));
+  get subscriptions(): readonly Subscription[] {
+    return subscriptionsOf(this.#controller, this.#wakes, (error, fields) => {
+      this.#shared.metrics.countCrash(this.name);
+      this.#shared.logger.error("mapping failed", { ...fields, controller: this.name, error });
+    });
   }
 
   /** Lets work begin; the watches must stand. */
@@ -138,47 +132,6 @@ export class ControllerRun {
   /** Waits for the items in work; the shared signal must have aborted. */
   async stop(): Promise<void> {
     await Promise.all([this.#queue.close(), this.#mappings.close(), this.#background]);
-  }
-
-  #onSnapshot(roles: Roles, resources: readonly RawResource[], first: boolean): void {
-    const { name, output } = this.#controller;
-    if (roles.isPrimary) {
-      for (const { metadata } of resources) this.#queue.add(metadata.id, !first);
-    }
-    if (roles.isOutput) {
-      // Among them are those whose primary went while nobody looked.
-      for (const resource of resources) {
-        const id = itemOf(output.primaryLabel, name, resource);
-        if (id !== undefined) this.#queue.add(id, !first);
-      }
-    }
-    if (roles.inputs.length > 0 && !first) this.#wakes.everything();
-    if (!roles.inputs.some(({ held }) => held)) return;
-    for (const { metadata: { id, finalizers } } of resources) {
-      if (finalizers.includes(name)) this.#queue.add(id, !first);
-    }
-  }
-
-  #onEvent(roles: Roles, event: StateEvent): void {
-    const { name, output } = this.#controller;
-    if (roles.isOutput) {
-      const id = itemOfOutput(output, name, event);
-      if (id !== undefined) this.#queue.add(id);
-    }
-    if (!isMaterial(event)) return;
-    const { id, owner } = event.resource.metadata;
-    if (roles.isPrimary) this.#queue.add(id);
-    // The controller's own output, read back: only it could have written this.
-    if (roles.isOutput && owner === name) return;
-    for (const input of roles.inputs) {
-      try {
-        wakeByInput(input, event, this.#wakes);
-      } catch (error) {
-        this.#shared.metrics.countCrash(name);
-        const fields = { controller: name, type: input.type.type, id, error };
-        this.#shared.logger.error("mapping failed", fields);
-      }
-    }
   }
 
   async #map(key: string): Promise<number | undefined> {
@@ -297,31 +250,4 @@ function createWork(controller: Controller, shared: RunShared): Work {
       onCrash: () => metrics.countCrash(name),
     })
     : deriveFrom({ controller, state, reader, writer, outputs, timers, onRead });
-}
-
-/** What one kind is to a controller. */
-interface Roles {
-  readonly type: ResourceType;
-  readonly isPrimary: boolean;
-  readonly isOutput: boolean;
-  readonly inputs: readonly Mapped[];
-}
-
-function rolesOf(controller: Controller): readonly Roles[] {
-  const primary = controller.shape === "collector" ? undefined : controller.primary;
-  const output = controller.output.type;
-  const types = new Map<string, ResourceType>();
-  for (const type of [primary, output, ...controller.mapped.map((input) => input.type)]) {
-    if (type !== undefined) types.set(`${type.namespace}/${type.type}`, type);
-  }
-  return [...types.values()].map((type) => ({
-    type,
-    isPrimary: primary !== undefined && isSameKind(primary, type),
-    isOutput: isSameKind(output, type),
-    inputs: controller.mapped.filter((input) => isSameKind(input.type, type)),
-  }));
-}
-
-function isSameKind(a: Kind, b: Kind): boolean {
-  return a.type === b.type && a.namespace === b.namespace;
 }

@@ -34,9 +34,18 @@ export interface KindWatchOptions {
   readonly onReady: () => void;
 }
 
+/** A subscriber threw against its promise: the engine does not know any more what was heard. */
+class SubscriberFault extends Error {
+  override readonly name = "SubscriberFault";
+}
+
 const BACKOFF = { initialMs: 50, maximumMs: 10_000 };
 
-/** Watches until the signal aborts; a watch that breaks or overruns is opened again. */
+/**
+ * Watches until the signal aborts; a watch that breaks or overruns is opened again.
+ *
+ * Rejects only when a subscriber threw.
+ */
 export async function watchKind(options: KindWatchOptions): Promise<void> {
   const { state, kind, clock, random, logger, signal } = options;
   let first = true;
@@ -57,6 +66,7 @@ export async function watchKind(options: KindWatchOptions): Promise<void> {
       if (signal.aborted) return;
       throw new CodedError("unavailable", `Watch of "${kind.type}" ended`);
     } catch (error) {
+      if (error instanceof SubscriberFault) throw error;
       if (signal.aborted) return;
       attempt += 1;
       logger.warn("watch lost", { type: kind.type, attempt, error });
@@ -76,7 +86,7 @@ function takeEvent(
     throw new CodedError("unavailable", `Watch of "${kind.type}" failed: ${event.error ?? ""}`);
   }
   if (event.type === "bootstrapped") {
-    for (const subscriber of subscribers) subscriber.onSnapshot(snapshot ?? [], first);
+    tell(subscribers, (subscriber) => subscriber.onSnapshot(snapshot ?? [], first));
     return undefined;
   }
   if (event.type === "noop") return snapshot;
@@ -84,6 +94,17 @@ function takeEvent(
     snapshot.push(event.resource);
     return snapshot;
   }
-  for (const subscriber of subscribers) subscriber.onEvent(event);
+  tell(subscribers, (subscriber) => subscriber.onEvent(event));
   return undefined;
+}
+
+function tell(
+  subscribers: readonly KindSubscriber[],
+  news: (subscriber: KindSubscriber) => void,
+): void {
+  try {
+    subscribers.forEach(news);
+  } catch (cause) {
+    throw new SubscriberFault("Subscriber of a watch threw", { cause });
+  }
 }

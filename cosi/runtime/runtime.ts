@@ -9,13 +9,15 @@
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { type Logger, silentLogger } from "../../base/log.ts";
 import type { Controller } from "../controller.ts";
-import type { Kind } from "../resource.ts";
+import type { Kind, ResourceType } from "../resource.ts";
 import type { State } from "../state/state.ts";
 import { type BackoffBounds, ControllerRun, type RunShared } from "./controller_run.ts";
 import { requireCompatible } from "./dependencies.ts";
+import { Destroyer } from "./destroyer.ts";
 import { type KindSubscriber, watchKind } from "./kind_watch.ts";
 import { type EngineMetrics, noMetrics } from "./metrics.ts";
 import { Pacer } from "./pacer.ts";
+import type { Subscription } from "./subscriptions.ts";
 import { Timers } from "./timers.ts";
 import { WaitRegistry } from "./waits.ts";
 
@@ -28,6 +30,8 @@ export interface RuntimeOptions {
   readonly random?: () => number;
   readonly logger?: Logger;
   readonly metrics?: EngineMetrics;
+  /** Types whose resources are removed when a user has torn them down and nobody holds them. */
+  readonly destroys?: readonly ResourceType[];
   /** Between two looks at every item, in milliseconds; ten minutes by default. */
   readonly resyncMs?: number;
   /** Bounds of the wait after a failed attempt; 100 ms to one minute by default. */
@@ -55,6 +59,17 @@ export interface Runtime extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+/** What the runtime needs of whatever it runs. */
+interface Run {
+  readonly name: string;
+  readonly subscriptions: readonly Subscription[];
+  readonly queueDepth: number;
+  readonly isIdle: boolean;
+  start(): void;
+  resync(): Promise<void>;
+  stop(): Promise<void>;
+}
+
 const RESYNC_MS = 600_000;
 const BACKOFF: BackoffBounds = { initialMs: 100, maximumMs: 60_000 };
 
@@ -63,7 +78,10 @@ export function startRuntime(options: RuntimeOptions): Runtime {
   requireCompatible(options.controllers);
   const abort = new AbortController();
   const shared = createShared(options, abort.signal);
-  const runs = options.controllers.map((controller) => new ControllerRun(controller, shared));
+  const runs: Run[] = options.controllers.map((controller) =>
+    new ControllerRun(controller, shared)
+  );
+  if (options.destroys !== undefined) runs.push(new Destroyer(options.destroys, shared));
   const { ready, watching } = startWatches(runs, shared);
   const resync = async (): Promise<void> => {
     await Promise.all(runs.map((run) => run.resync()));
@@ -108,7 +126,7 @@ function createShared(options: RuntimeOptions, signal: AbortSignal): RunShared {
 
 /** Opens one watch for each kind and starts every controller whose watches stand. */
 function startWatches(
-  runs: readonly ControllerRun[],
+  runs: readonly Run[],
   shared: RunShared,
 ): { readonly ready: Promise<void>; readonly watching: readonly Promise<void>[] } {
   const kinds = new Map<string, { kind: Kind; parties: Party[] }>();
@@ -142,7 +160,7 @@ function startWatches(
 }
 
 interface PartyOf {
-  readonly run: ControllerRun;
+  readonly run: Run;
   /** Kinds whose watch does not stand yet. */
   missing: number;
 }

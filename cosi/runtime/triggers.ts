@@ -14,7 +14,8 @@ import { isSameRecord } from "./state_writer.ts";
 
 /** What a change means: items by ID, or a question to the label index of the primaries. */
 export interface Wakes {
-  item(id: string): void;
+  /** `later` lets all others go first. */
+  item(id: string, later?: boolean): void;
   /** All primaries that carry the label with this value. */
   labelled(label: string, value: string): void;
   everything(): void;
