@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The resources that describe a machine's network and its place in a cluster.
+ *
+ * @module
+ */
+
+import { create } from "@bufbuild/protobuf";
+import { type NetIPPrefix, NetIPPrefixSchema, NetIPSchema } from "../proto/gen/talos/common_pb.ts";
+import {
+  MachineConfigSpecSchema,
+  MachineType,
+  MachineTypeSpecSchema,
+} from "../proto/gen/talos/config_pb.ts";
+import {
+  IdentitySpecSchema,
+  InfoSpecSchema,
+  MemberSpecSchema,
+} from "../proto/gen/talos/resource/cluster_pb.ts";
+import {
+  MachineType as ClusterMachineType,
+  NethelpersLinkType as LinkType,
+  NethelpersOperationalState as LinkState,
+} from "../proto/gen/talos/resource/enums_pb.ts";
+import { MemberSpecSchema as EtcdMemberSpecSchema } from "../proto/gen/talos/resource/etcd_pb.ts";
+import { NodenameSpecSchema, NodeStatusSpecSchema } from "../proto/gen/talos/resource/k8s_pb.ts";
+import {
+  HostnameStatusSpecSchema,
+  LinkStatusSpecSchema,
+  NodeAddressSpecSchema,
+} from "../proto/gen/talos/resource/network_pb.ts";
+import { ipv6Bytes, parseIpv4 } from "../link/addresses.ts";
+import { writeYaml } from "../talos/config/yaml_write.ts";
+import { type Boot, isControlPlane } from "./boot.ts";
+import type { MachineConfig } from "./machine_config.ts";
+import type { ClusterWorld } from "./world.ts";
+
+/** MTU of the tunnel. */
+const TUNNEL_MTU = 1280;
+
+/** Tells links and addresses, those of the tunnel once there is one. */
+export function publishNetwork(boot: Boot): void {
+  const { hardware } = boot.core;
+  boot.resources.put(
+    "LinkStatuses.net.talos.dev",
+    "eth0",
+    LinkStatusSpecSchema,
+    create(LinkStatusSpecSchema, {
+      index: 1,
+      type: LinkType.LINK_ETHER,
+      flags: 69_699,
+      hardwareAddr: macBytes(hardware.mac),
+      permanentAddr: macBytes(hardware.mac),
+      mtu: 1500,
+      operationalState: LinkState.OPER_STATE_UP,
+      driver: "virtio_net",
+      vendor: "Red Hat, Inc.",
+      linkState: true,
+      speedMegabits: 10_000n,
+    }),
+  );
+  const addresses = [prefix(hardware.address, 24)];
+  if (boot.tunnel === undefined) boot.resources.remove("LinkStatuses.net.talos.dev", "siderolink");
+  else {
+    addresses.push(prefix(boot.tunnel.address, 64));
+    boot.resources.put(
+      "LinkStatuses.net.talos.dev",
+      "siderolink",
+      LinkStatusSpecSchema,
+      create(LinkStatusSpecSchema, {
+        index: 2,
+        type: LinkType.LINK_NONE,
+        flags: 65_745,
+        mtu: TUNNEL_MTU,
+        kind: "wireguard",
+        operationalState: LinkState.OPER_STATE_UNKNOWN,
+        linkState: true,
+      }),
+    );
+  }
+  // Only "accumulative" keeps the addresses of the tunnel.
+  const shown: Readonly<Record<string, NetIPPrefix[]>> = {
+    default: addresses.slice(0, 1),
+    current: addresses,
+    routed: addresses.slice(0, 1),
+    accumulative: addresses,
+  };
+  for (const [id, list] of Object.entries(shown)) {
+    boot.resources.put(
+      "NodeAddresses.net.talos.dev",
+      id,
+      NodeAddressSpecSchema,
+      create(NodeAddressSpecSchema, { addresses: list }),
+    );
+  }
+}
+
+/** Tells the host name and takes it over. */
+export function publishHostname(boot: Boot, hostname: string): void {
+  boot.hostname = hostname;
+  boot.resources.put(
+    "HostnameStatuses.net.talos.dev",
+    "hostname",
+    HostnameStatusSpecSchema,
+    create(HostnameStatusSpecSchema, { hostname }),
+  );
+}
+
+/** Tells the configuration that is in force and the one that the next boot reads. */
+export function publishConfig(boot: Boot): void {
+  const put = (id: string, text: string | undefined): void => {
+    const type = "MachineConfigs.config.talos.dev";
+    if (text === undefined) return boot.resources.remove(type, id);
+    const yamlMarshalled = new TextEncoder().encode(text);
+    boot.resources.put(
+      type,
+      id,
+      MachineConfigSpecSchema,
+      create(MachineConfigSpecSchema, { yamlMarshalled }),
+      { yaml: writeYaml(text), annotations: { "talos.dev/yaml-spec": "1" } },
+    );
+  };
+  put("v1alpha1", boot.config?.text);
+  put("persistent", boot.core.disk.stagedConfig ?? boot.core.disk.config ?? boot.config?.text);
+  if (boot.config?.isComplete !== true) return;
+  publishMembership(boot, boot.config);
+}
+
+function publishMembership(boot: Boot, { facts }: MachineConfig): void {
+  const type = isControlPlane(boot) ? MachineType.CONTROL_PLANE : MachineType.WORKER;
+  boot.resources.put(
+    "MachineTypes.config.talos.dev",
+    "machine-type",
+    MachineTypeSpecSchema,
+    create(MachineTypeSpecSchema, { machineType: type }),
+    { yaml: `${facts.machineType ?? "unknown"}\n` },
+  );
+  boot.resources.put(
+    "Identities.cluster.talos.dev",
+    "local",
+    IdentitySpecSchema,
+    create(IdentitySpecSchema, { nodeId: nodeIdOf(boot) }),
+  );
+  boot.resources.put(
+    "Infos.cluster.talos.dev",
+    "current",
+    InfoSpecSchema,
+    create(InfoSpecSchema, {
+      clusterId: facts.clusterId ?? "",
+      clusterName: facts.clusterName ?? "",
+    }),
+  );
+  boot.resources.put(
+    "Nodenames.kubernetes.talos.dev",
+    "nodename",
+    NodenameSpecSchema,
+    create(NodenameSpecSchema, { nodename: boot.hostname, hostnameVersion: "1" }),
+  );
+}
+
+/** The identity of a machine in discovery; a new one whenever STATE was wiped. */
+export function nodeIdOf({ core }: Boot): string {
+  return `lab${core.hardware.uuid.replaceAll("-", "")}`;
+}
+
+/** Tells the members of the cluster as discovery reports them. */
+export function publishMembers(boot: Boot, cluster: ClusterWorld): void {
+  const type = "Members.cluster.talos.dev";
+  const present = new Set<string>();
+  for (const affiliate of cluster.affiliates.values()) {
+    present.add(affiliate.hostname);
+    boot.resources.put(
+      type,
+      affiliate.hostname,
+      MemberSpecSchema,
+      create(MemberSpecSchema, {
+        nodeId: affiliate.nodeId,
+        addresses: affiliate.addresses.map((ip) => create(NetIPSchema, { ip: ipBytes(ip) })),
+        hostname: affiliate.hostname,
+        machineType: affiliate.isControlPlane
+          ? ClusterMachineType.TYPE_CONTROL_PLANE
+          : ClusterMachineType.TYPE_WORKER,
+        operatingSystem: affiliate.operatingSystem,
+        ...(affiliate.isControlPlane ? { controlPlane: { apiServerPort: 6443n } } : {}),
+      }),
+    );
+  }
+  for (const { metadata } of boot.resources.list("cluster", type)) {
+    if (metadata !== undefined && !present.has(metadata.id)) {
+      boot.resources.remove(type, metadata.id);
+    }
+  }
+}
+
+/** Tells the machine's own membership in etcd, or that it has none. */
+export function publishEtcdMember(boot: Boot, id: bigint | undefined): void {
+  const type = "EtcdMembers.etcd.talos.dev";
+  if (id === undefined) return boot.resources.remove(type, "local");
+  boot.resources.put(
+    type,
+    "local",
+    EtcdMemberSpecSchema,
+    create(EtcdMemberSpecSchema, { memberId: id.toString(16).padStart(16, "0") }),
+  );
+}
+
+/** Tells what Kubernetes knows of this machine's node. */
+export function publishNodeStatus(boot: Boot, cluster: ClusterWorld): void {
+  const type = "NodeStatuses.kubernetes.talos.dev";
+  const node = cluster.nodes.find(boot.hostname);
+  if (node === undefined) return boot.resources.remove(type, boot.hostname);
+  boot.resources.put(
+    type,
+    boot.hostname,
+    NodeStatusSpecSchema,
+    create(NodeStatusSpecSchema, {
+      nodename: boot.hostname,
+      nodeReady: node.isReady,
+      unschedulable: node.unschedulable,
+      labels: { ...node.spec.labels },
+    }),
+  );
+}
+
+function prefix(address: string, prefixLength: number): NetIPPrefix {
+  return create(NetIPPrefixSchema, { ip: ipBytes(address), prefixLength });
+}
+
+function ipBytes(address: string): Uint8Array {
+  return parseIpv4(address) ?? ipv6Bytes(address);
+}
+
+function macBytes(mac: string): Uint8Array {
+  return Uint8Array.from(mac.split(":").map((byte) => parseInt(byte, 16)));
+}
