@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * `batuta ctl`: the client of a running server. It loads no code of the server, and each command
+ * loads its own part when it runs.
+ *
+ * @module
+ */
+
+import { Command, Option } from "commander";
+import { withConnection } from "./ctl_connect.ts";
+import { FORMATS } from "./output.ts";
+
+/**
+ * Further commands under `ctl`, each in a file of its own: its builder is added here and must load
+ * its action only when it runs.
+ */
+const FURTHER: readonly (() => Command)[] = [];
+
+function withOutput(command: Command): Command {
+  return command
+    .option("-n, --namespace <name>", "namespace; the type's own when left out")
+    .addOption(
+      new Option("-o, --output <format>", "how to show resources")
+        .choices(FORMATS).default("table"),
+    );
+}
+
+function withSelector(command: Command): Command {
+  return command.option(
+    "-l, --selector <terms>",
+    "label selector, for example a=b,c!=d,!e,f in (g,h)",
+  );
+}
+
+function getCommand(name: "get" | "list", description: string): Command {
+  const ids = name === "get" ? "[id...]" : "";
+  return withSelector(withOutput(withConnection(new Command(name))))
+    .description(description)
+    .argument("<type>", "type by name, alias or unique beginning")
+    .arguments(ids)
+    .option("-w, --watch", "go on with the changes")
+    .action(async (type: string, rest: readonly string[] | object, options: object) => {
+      const { runGet } = await import("./ctl_get.ts");
+      await runGet(type, Array.isArray(rest) ? rest : [], Array.isArray(rest) ? options : rest);
+    });
+}
+
+function watchCommand(): Command {
+  return withSelector(withOutput(withConnection(new Command("watch"))))
+    .description("show resources and then their changes")
+    .argument("<type>", "type by name, alias or unique beginning")
+    .argument("[id]")
+    .action(async (type: string, id: string | undefined, options: object) => {
+      const { runGet } = await import("./ctl_get.ts");
+      await runGet(type, id === undefined ? [] : [id], { ...options, watch: true });
+    });
+}
+
+function applyCommand(): Command {
+  return withConnection(new Command("apply"))
+    .description("create or update the resources of YAML files")
+    .requiredOption("-f, --file <path...>", 'files, folders, or "-" for standard input')
+    .option("--dry-run", "show what would be done")
+    .action(async (options: object) => {
+      const { runApply } = await import("./ctl_apply.ts");
+      await runApply(options);
+    });
+}
+
+function editCommand(): Command {
+  return withConnection(new Command("edit"))
+    .description("edit a resource in $VISUAL or $EDITOR")
+    .argument("<type>", "type by name, alias or unique beginning")
+    .argument("<id>")
+    .option("-n, --namespace <name>", "namespace; the type's own when left out")
+    .action(async (type: string, id: string, options: object) => {
+      const { runEdit } = await import("./ctl_edit.ts");
+      await runEdit(type, id, options);
+    });
+}
+
+function deleteCommand(): Command {
+  return withSelector(withConnection(new Command("delete")))
+    .description("remove resources and wait until they are gone")
+    .argument("<type>", "type by name, alias or unique beginning")
+    .argument("[id...]")
+    .option("-n, --namespace <name>", "namespace; the type's own when left out")
+    .option("--no-wait", "only mark them for removal")
+    .action(async (type: string, ids: readonly string[], options: object) => {
+      const { runDelete } = await import("./ctl_delete.ts");
+      await runDelete(type, ids, options);
+    });
+}
+
+function typesCommand(): Command {
+  return withConnection(new Command("api-resources"))
+    .description("list the types of the server")
+    .addOption(
+      new Option("-o, --output <format>", "how to show them").choices(["table", "name"])
+        .default("table"),
+    )
+    .action(async (options: object) => {
+      const { runTypes } = await import("./ctl_get.ts");
+      await runTypes(options);
+    });
+}
+
+function completionCommand(): Command {
+  return new Command("completion")
+    .description("print a completion script for a shell")
+    .argument("<shell>", "bash, zsh or fish")
+    .action(async (shell: string) => {
+      const { runCompletion } = await import("./ctl_completion.ts");
+      runCompletion(shell);
+    });
+}
+
+function completeCommand(): Command {
+  return withConnection(new Command("complete"))
+    .description("print completions of a command line, for the scripts of `completion`")
+    .argument("[word...]")
+    .allowUnknownOption()
+    .action(async (words: readonly string[], options: object) => {
+      const { runComplete } = await import("./ctl_completion.ts");
+      await runComplete(words, options);
+    });
+}
+
+/** The command `ctl` with all that is under it. */
+export function ctlCommand(): Command {
+  const command = new Command("ctl").description("talk to a running server");
+  command.addCommand(getCommand("get", "show resources of a type"));
+  command.addCommand(getCommand("list", "show all resources of a type"));
+  command.addCommand(watchCommand());
+  command.addCommand(applyCommand());
+  command.addCommand(editCommand());
+  command.addCommand(deleteCommand());
+  command.addCommand(typesCommand());
+  command.addCommand(completionCommand());
+  command.addCommand(completeCommand(), { hidden: true });
+  for (const build of FURTHER) command.addCommand(build());
+  return command;
+}
