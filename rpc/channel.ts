@@ -42,8 +42,11 @@ export type ChannelState = "idle" | "connecting" | "ready" | "failing" | "closed
 
 /** A call with streams of messages as bytes. */
 export interface RawStream {
-  /** Sends a message; resolves when there is room for the next one. Messages after the end are dropped. */
-  send(message: Uint8Array): Promise<void>;
+  /**
+   * Sends a message and resolves when there is room for the next one. Messages after the end are
+   * dropped. `compress: false` sends this one plain in a call with the option `compress`.
+   */
+  send(message: Uint8Array, compress?: boolean): Promise<void>;
   /** Says that no more messages follow. */
   end(): void;
   /** The replies; it throws a `CodedError` when the call does not end well. */
@@ -56,8 +59,12 @@ export interface RawStream {
 export interface Channel {
   readonly authority: string;
   readonly state: ChannelState;
-  /** Dials unless a session is there. Throws a `CodedError`. */
-  connect(): Promise<void>;
+  /**
+   * Dials unless a session is there. Throws a `CodedError`.
+   *
+   * @param options `waitForReady` waits out the pause after a failed dial instead of failing at once.
+   */
+  connect(options?: { readonly waitForReady?: boolean }): Promise<void>;
   /** One request, one reply. Throws a `CodedError`. */
   rawCall(path: string, request: Uint8Array, options?: CallOptions): Promise<Uint8Array>;
   /** Any number of requests and replies. */
@@ -101,8 +108,8 @@ class LazyChannel implements Channel {
     return this.#failures > 0 ? "failing" : "idle";
   }
 
-  async connect(): Promise<void> {
-    await (this.#session ?? this.#acquire(false));
+  async connect(options: { readonly waitForReady?: boolean } = {}): Promise<void> {
+    await (this.#session ?? this.#acquire(options.waitForReady ?? false));
   }
 
   rawCall(path: string, request: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
@@ -163,9 +170,9 @@ class LazyChannel implements Channel {
     });
     return {
       messages,
-      send: async (message) => {
+      send: async (message, compress) => {
         if (!isOpen) await whenOpen;
-        await call.send(message, false);
+        await call.send(message, false, compress);
       },
       end: () => {
         if (isOpen) call.sendEnd();

@@ -96,9 +96,9 @@ export class ClientCall implements StreamEvents {
   }
 
   /** Sends a message; the promise settles when there is room for the next one. */
-  send(message: Uint8Array, end: boolean): Promise<void> | undefined {
+  send(message: Uint8Array, end: boolean, compressed = true): Promise<void> | undefined {
     if (this.done || this.#stream === undefined) return undefined;
-    if (this.#options.compress) this.#stream.send(1, compress(message), end);
+    if (this.#options.compress && compressed) this.#stream.send(1, compress(message), end);
     else this.#stream.send(0, message, end);
     return this.#stream.ready();
   }
@@ -186,6 +186,11 @@ export class ClientCall implements StreamEvents {
     if (error !== undefined) {
       const text = `Call of ${this.#path} lost its connection`;
       return this.fail(new CodedError("unavailable", text, { cause: error }));
+    }
+    if (this.#deadlineAtMs !== undefined && performance.now() >= this.#deadlineAtMs) {
+      // The peer's clock of the same deadline was the faster one.
+      const text = `Call of ${this.#path} took longer than ${this.#options.timeoutMs} ms`;
+      return this.fail(new CodedError("deadlineExceeded", text));
     }
     const status = errorCodeOfStatus(statusOfReset(code));
     this.fail(new CodedError(status, `Call of ${this.#path} was reset with HTTP/2 code ${code}`));

@@ -10,7 +10,7 @@
 
 import { CodedError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
-import { ACCEPTED_ENCODINGS, decompress } from "./compression.ts";
+import { ACCEPTED_ENCODINGS, compress, decompress } from "./compression.ts";
 import { Http2Code } from "./frames.ts";
 import type { H2Stream, StreamEvents } from "./h2_stream.ts";
 import { type HeaderBlock, Known } from "./hpack_decoder.ts";
@@ -90,6 +90,12 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   #headers: string[] | undefined;
   #trailers: string[] | undefined;
   #headersSent = false;
+  readonly #acceptsGzip: boolean;
+  #gzipAnnounced = false;
+  #compressing = false;
+  wasCompressed = false;
+  /** Whether each message that waits was compressed, when any can be. */
+  #compressedFlags: boolean[] | undefined;
   #done = false;
   #started = false;
   #request: Uint8Array | undefined;
@@ -109,6 +115,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
     this.#method = method;
     this.#fields = block.fields;
     this.#encoding = block.known[Known.Encoding];
+    this.#acceptsGzip = block.known[Known.AcceptEncoding]?.includes("gzip") ?? false;
     environment.observer.callStarted?.(method);
     stream.events = this;
     const deadlineMs = parseTimeout(block.known[Known.Timeout]);
@@ -167,10 +174,19 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
     this.#stream.sendHeaders(REPLY_HEADERS, this.#headers);
   }
 
+  compressReplies(enabled: boolean): void {
+    if (enabled && !this.#headersSent && !this.#gzipAnnounced && this.#acceptsGzip) {
+      this.#gzipAnnounced = true;
+      (this.#headers ??= []).push("grpc-encoding", "gzip");
+    }
+    this.#compressing = enabled && this.#gzipAnnounced;
+  }
+
   send(message: Uint8Array): Promise<void> | undefined {
     if (this.#done) return undefined;
     this.sendHeaders();
-    this.#stream.send(0, message);
+    if (this.#compressing) this.#stream.send(1, compress(message));
+    else this.#stream.send(0, message);
     this.#environment.observer.messageSent?.(this.#method);
     return this.#stream.ready();
   }
@@ -219,6 +235,8 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   readonly #onMessage = (bytes: Uint8Array, compressed: boolean): void => {
     if (this.#done) return;
     let message = bytes;
+    if (this.#requests === undefined) this.wasCompressed = compressed;
+    else if (this.#encoding === "gzip") (this.#compressedFlags ??= []).push(compressed);
     if (compressed) {
       try {
         message = decompress(bytes, this.#encoding, this.#stream.session.limits.maxMessageBytes);
@@ -239,6 +257,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   }
 
   #taken(bytes: Uint8Array): void {
+    this.wasCompressed = this.#compressedFlags?.shift() ?? false;
     this.#queuedBytes -= bytes.length;
     if (this.#owedBytes === 0 || this.#queuedBytes > this.#windowBytes()) return;
     this.#stream.consume(this.#owedBytes);

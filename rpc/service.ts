@@ -37,6 +37,13 @@ export interface CallContext {
   setTrailer(key: string, value: MetadataValue): void;
   /** Sends the headers ahead of the first message. */
   sendHeaders(): void;
+  /** Whether the message that came last was compressed. */
+  readonly wasCompressed: boolean;
+  /**
+   * Compresses the messages that follow, or no longer does. Nothing happens when the client does not
+   * accept gzip, or when headers without it are sent.
+   */
+  compressReplies(enabled: boolean): void;
 }
 
 /** The shape of a method, as metrics name it. */

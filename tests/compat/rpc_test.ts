@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The transport against the peers of its field: h2spec, the gRPC interoperability suite of Go in
+ * both roles, grpc-js and curl.
+ *
+ * @module
+ */
+
+import * as grpc from "@grpc/grpc-js";
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { join } from "node:path";
+import { silentLogger } from "../../base/log.ts";
+import { type Channel, createChannel } from "../../rpc/client.ts";
+import { createRpcServer } from "../../rpc/server.ts";
+import { dialTcp, listenTcp } from "../../rpc/tcp.ts";
+import { COMPRESSION_CASES, INTEROP_CASES } from "./interop/cases.ts";
+import { testService } from "./interop/test_service.ts";
+
+// The sanitizers see what the peers' library keeps for a moment after it is closed.
+const PEER = { sanitizeOps: false, sanitizeResources: false };
+
+const MISSING_GO = has("go", "version") ? "" : " (skipped: go is not installed)";
+const MISSING_CURL = has("curl", "--version") ? "" : " (skipped: curl is not installed)";
+
+function has(command: string, ...args: string[]): boolean {
+  try {
+    return new Deno.Command(command, { args, stdout: "null", stderr: "null" }).outputSync().success;
+  } catch {
+    return false;
+  }
+}
+
+interface Finished {
+  readonly code: number;
+  readonly output: string;
+}
+
+async function run(command: string, ...args: string[]): Promise<Finished> {
+  const child = new Deno.Command(command, { args, stdout: "piped", stderr: "piped" });
+  const { code, stdout, stderr } = await child.output();
+  const decoder = new TextDecoder();
+  return { code, output: decoder.decode(stdout) + decoder.decode(stderr) };
+}
+
+/** Installs a Go program into a folder of its own and returns its path. */
+async function install(folder: string, name: string, source: string): Promise<string> {
+  const { success, stderr } = await new Deno.Command("go", {
+    args: ["install", source],
+    env: { GOBIN: folder, GOFLAGS: "-buildvcs=false" },
+    stderr: "piped",
+  }).output();
+  assert.ok(success, `Cannot install ${source}: ${new TextDecoder().decode(stderr)}`);
+  return join(folder, name);
+}
+
+async function withServer(test: (port: number, channel: Channel) => Promise<void>): Promise<void> {
+  const listener = listenTcp({ hostname: "127.0.0.1", port: 0 });
+  const reply = () => ({ status: 200, contentType: "text/plain", body: "hello, world\n" });
+  const server = createRpcServer({
+    services: [testService()],
+    log: silentLogger,
+    http: { "/": reply, "/healthz": reply },
+  });
+  const serving = server.serve(listener);
+  const channel = channelTo(listener.port);
+  try {
+    await test(listener.port, channel);
+  } finally {
+    channel.close();
+    await server.drain(2000);
+    await serving;
+  }
+}
+
+function channelTo(port: number): Channel {
+  return createChannel({
+    dial: (signal) => dialTcp({ hostname: "127.0.0.1", port, signal }),
+    authority: `127.0.0.1:${port}`,
+  });
+}
+
+async function withFolder(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test({
+  name: `createRpcServer() passes all of h2spec${MISSING_GO}`,
+  ignore: MISSING_GO !== "",
+  fn: () =>
+    withFolder(async (folder) => {
+      const h2spec = await install(
+        folder,
+        "h2spec",
+        "github.com/summerwind/h2spec/cmd/h2spec@latest",
+      );
+      await withServer(async (port) => {
+        for (const mode of [[], ["--strict"]]) {
+          const { code, output } = await run(h2spec, "-p", String(port), "-o", "5", ...mode);
+          assert.equal(code, 0, output);
+          assert.match(output, /(145|146) tests, \1 passed, 0 skipped, 0 failed/);
+        }
+      });
+    }),
+});
+
+Deno.test({
+  name: `createRpcServer() passes the Go interoperability client${MISSING_GO}`,
+  ignore: MISSING_GO !== "",
+  fn: async (t) => {
+    await withFolder(async (folder) => {
+      const client = await install(
+        folder,
+        "client",
+        "google.golang.org/grpc/interop/client@latest",
+      );
+      await withServer(async (port) => {
+        for (const name of Object.keys(INTEROP_CASES)) {
+          await t.step(name, async () => {
+            const { code, output } = await run(
+              client,
+              "-server_host=127.0.0.1",
+              `-server_port=${port}`,
+              `-test_case=${name}`,
+            );
+            assert.equal(code, 0, output);
+          });
+        }
+      });
+    });
+  },
+});
+
+Deno.test({
+  name: `createChannel() passes against the Go interoperability server${MISSING_GO}`,
+  ignore: MISSING_GO !== "",
+  fn: async (t) => {
+    await withFolder(async (folder) => {
+      const binary = await install(
+        folder,
+        "server",
+        "google.golang.org/grpc/interop/server@latest",
+      );
+      const port = freePort();
+      const child = new Deno.Command(binary, {
+        args: [`-port=${port}`],
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+      const channel = channelTo(port);
+      try {
+        await connected(channel);
+        for (const [name, run] of Object.entries(INTEROP_CASES)) {
+          await t.step(name, () => run(channel));
+        }
+      } finally {
+        channel.close();
+        child.kill();
+        await child.status;
+      }
+    });
+  },
+});
+
+Deno.test("createRpcServer() and createChannel() pass all cases with each other", async (t) => {
+  await withServer(async (_, channel) => {
+    for (const [name, run] of Object.entries({ ...INTEROP_CASES, ...COMPRESSION_CASES })) {
+      await t.step(name, () => run(channel));
+    }
+  });
+});
+
+Deno.test({
+  name: "createRpcServer() serves a grpc-js client, compressed and plain",
+  ...PEER,
+  fn: () =>
+    withServer(async (port) => {
+      for (const algorithm of [0, 2]) {
+        const client = new grpc.Client(
+          `127.0.0.1:${port}`,
+          grpc.credentials.createInsecure(),
+          { "grpc.default_compression_algorithm": algorithm },
+        );
+        const reply = await unaryByGrpcJs(client, new Uint8Array(0));
+        assert.equal(reply.length, 0);
+        client.close();
+      }
+    }),
+});
+
+Deno.test({
+  name: "createChannel() calls a grpc-js server",
+  ...PEER,
+  fn: async () => {
+    const server = new grpc.Server();
+    server.register(
+      "/test.Echo/Echo",
+      (
+        call: grpc.ServerUnaryCall<Uint8Array, Uint8Array>,
+        callback: grpc.sendUnaryData<Uint8Array>,
+      ) => {
+        if (call.request.length === 1) {
+          callback({ code: grpc.status.NOT_FOUND, details: "ä%\n" });
+        } else callback(null, call.request);
+      },
+      Buffer.from,
+      (bytes) => bytes,
+      "unary",
+    );
+    const port = await new Promise<number>((resolve, reject) => {
+      const credentials = grpc.ServerCredentials.createInsecure();
+      server.bindAsync(
+        "127.0.0.1:0",
+        credentials,
+        (error, bound) => error === null ? resolve(bound) : reject(error),
+      );
+    });
+    const channel = channelTo(port);
+    for (const compress of [false, true]) {
+      const reply = await channel.rawCall("/test.Echo/Echo", new Uint8Array(200_000), { compress });
+      assert.equal(reply.length, 200_000);
+    }
+    await assert.rejects(channel.rawCall("/test.Echo/Echo", new Uint8Array(1)), {
+      code: "notFound",
+      message: "ä%\n",
+    });
+    channel.close();
+    server.forceShutdown();
+  },
+});
+
+Deno.test({
+  name: `createRpcServer() answers curl in HTTP/1.1 and HTTP/2${MISSING_CURL}`,
+  ignore: MISSING_CURL !== "",
+  fn: () =>
+    withServer(async (port) => {
+      for (const mode of ["--http1.1", "--http2-prior-knowledge"]) {
+        const url = `http://127.0.0.1:${port}/healthz`;
+        // One request each: curl 7.88 fails on a second one over HTTP/2 with any server.
+        const { code, output } = await run("curl", "-sS", mode, url);
+        assert.equal(code, 0, output);
+        assert.equal(output, "hello, world\n");
+      }
+    }),
+});
+
+function unaryByGrpcJs(client: grpc.Client, request: Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(
+      "/grpc.testing.TestService/EmptyCall",
+      Buffer.from,
+      (bytes: Uint8Array) => bytes,
+      request,
+      (error, reply) => {
+        if (error !== null || reply === undefined) reject(error);
+        else resolve(reply);
+      },
+    );
+  });
+}
+
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  listener.close();
+  return listener.addr.port;
+}
+
+/** Waits until a server that is starting takes connections. */
+async function connected(channel: Channel): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    try {
+      return await channel.connect({ waitForReady: true });
+    } catch (error) {
+      // The channel itself pauses between dials.
+      if (Date.now() > deadline) throw error;
+    }
+  }
+}
