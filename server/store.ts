@@ -20,7 +20,8 @@ export async function openStore({ state }: Config): Promise<Store> {
       return openMemoryStore();
     case "sqlite": {
       const { current, previous } = readStateKeys(state.key);
-      const keys = current && { current: current.reveal(), previous: previous[0]?.reveal() };
+      const keys = current &&
+        { current: current.reveal(), previous: previous.map((key) => key.reveal()) };
       return await openSqliteStore({ path: state.sqlite.path, keys });
     }
     default:

@@ -32,8 +32,10 @@ const RECORD_LIMIT = 64 << 20;
 export interface StateKeys {
   /** 32 bytes; what is written is encrypted with it. */
   readonly current: Uint8Array;
-  /** 32 bytes; records that `current` does not open are tried with it. */
-  readonly previous?: Uint8Array | undefined;
+  /** 32 bytes each; records that `current` does not open are tried with them. */
+  readonly previous?: readonly Uint8Array[] | undefined;
+  /** Whether records without encryption are read too, to encrypt a state that is not. */
+  readonly acceptPlain?: boolean | undefined;
 }
 
 /** Turns wire forms into stored records and back. */
@@ -88,7 +90,7 @@ function decompress(record: Uint8Array): Uint8Array {
 
 function decryptWith(keys: StateKeys | undefined, record: Uint8Array): Uint8Array {
   if (record[0] !== ENCRYPTED) {
-    if (keys === undefined) return record;
+    if (keys === undefined || keys.acceptPlain) return record;
     throw new CodedError(
       "failedPrecondition",
       "Cannot read record: it was written without a key, but the configuration names one; encrypt " +
@@ -104,15 +106,14 @@ function decryptWith(keys: StateKeys | undefined, record: Uint8Array): Uint8Arra
   if (record.length < HEAD_SIZE + TAG_SIZE) {
     throw new CodedError("dataLoss", `Cannot read record: only ${record.length} bytes are left`);
   }
-  const plain = decrypt(keys.current, record) ??
-    (keys.previous && decrypt(keys.previous, record));
-  if (plain !== undefined) return plain;
-  throw new CodedError(
-    "dataLoss",
-    `Cannot read record: ${
-      keys.previous ? "neither state.key nor state.key.previous fits" : "state.key does not fit"
-    }, or the record is damaged`,
-  );
+  for (const key of [keys.current, ...keys.previous ?? []]) {
+    const plain = decrypt(key, record);
+    if (plain !== undefined) return plain;
+  }
+  const tried = keys.previous?.length
+    ? "neither state.key nor state.key.previous fits"
+    : "state.key does not fit";
+  throw new CodedError("dataLoss", `Cannot read record: ${tried}, or the record is damaged`);
 }
 
 /** Creates a codec; without keys nothing is encrypted, and encrypted records are refused. */

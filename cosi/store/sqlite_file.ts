@@ -55,7 +55,11 @@ const MEANINGS: readonly (readonly [RegExp, ErrorCode, string])[] = [
   [/locked|busy/i, "unavailable", "another process has it open; only one server may use it"],
   [/full/i, "resourceExhausted", "no space is left on its disk; free some"],
   [/readonly|read-only/i, "failedPrecondition", "it is read-only; give the server write access"],
-  [/unable to open/i, "failedPrecondition", "it or its directory cannot be opened; check the path"],
+  [
+    /unable to open|ENOENT|ENOTDIR|EACCES|No such file/i,
+    "failedPrecondition",
+    "it or its directory cannot be opened; check the path",
+  ],
   [
     /not a database|malformed|corrupt/i,
     "dataLoss",
@@ -304,7 +308,12 @@ function openDatabase(path: string): DatabaseSync {
 
 /** Creates the file where there is none, under another name first: a half-made one is no state. */
 function create(path: string, codec: Codec): void {
-  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  let size: number | undefined;
+  try {
+    size = statSync(path, { throwIfNoEntry: false })?.size;
+  } catch (error) {
+    throw explainSqliteError("open", path, error);
+  }
   if (size === 0) {
     throw new CodedError(
       "dataLoss",
