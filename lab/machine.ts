@@ -14,7 +14,7 @@ import { codeOf } from "../base/errors.ts";
 import { type Logger, silentLogger } from "../base/log.ts";
 import { serveApid } from "./apid.ts";
 import { type Boot, type BootEnd, createBoot, endBoot, type MachineStage } from "./boot.ts";
-import { clusterIdOf } from "./boot.ts";
+import { clusterIdOf, type ServiceState } from "./boot.ts";
 import { emptyDisk, type Installation, type SystemDisk } from "./disk.ts";
 import { sendEvents, sendKernelLines } from "./event_sink.ts";
 import { type Hardware, hardwareOf } from "./hardware.ts";
@@ -71,6 +71,8 @@ export interface MachineView {
   readonly version: string;
   readonly clusterName: string;
   readonly isControlPlane: boolean;
+  /** States of its services by ID; etcd that is `Preparing` waits to be bootstrapped. */
+  readonly services: Readonly<Record<string, ServiceState>>;
 }
 
 /** A machine under a test's hands. */
@@ -194,6 +196,7 @@ class Machine implements EmulatedMachine {
       version: boot?.version ?? "",
       clusterName: facts?.clusterName ?? "",
       isControlPlane: facts?.machineType === "controlplane",
+      services: Object.fromEntries([...boot?.services ?? []].map(([id, { state }]) => [id, state])),
     };
   }
 

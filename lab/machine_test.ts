@@ -84,7 +84,8 @@ Deno.test("startMachine() becomes a one-node cluster and is given back", () =>
     address = machine.view().address;
     const admin = await cluster.talosCredentials("os:admin");
     const api = createClient(MachineService, await server.connect(address, admin));
-    await bootstrap(api);
+    await reach(machine, ({ services }) => services.etcd === "Preparing");
+    await api.bootstrap({});
     await assert.rejects(() => api.bootstrap({}), failsWith("alreadyExists"));
     await reach(machine, ({ stage, isReady }) => stage === "running" && isReady);
     const { messages: [members] } = await api.etcdMemberList({});
@@ -101,16 +102,3 @@ Deno.test("startMachine() becomes a one-node cluster and is given back", () =>
     assert.equal(new Set(server.joins.map(({ publicKey }) => publicKey)).size, 3);
     assert.equal(server.joins.at(-1)?.nodeToken.reveal(), "token");
   }));
-
-/** Bootstraps as soon as etcd waits for it. */
-async function bootstrap(api: ReturnType<typeof createClient<typeof MachineService>>) {
-  const untilMs = Date.now() + DEADLINE_MS;
-  for (;;) {
-    try {
-      return await api.bootstrap({});
-    } catch (error) {
-      if (codeOf(error) !== "failedPrecondition" || Date.now() > untilMs) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}

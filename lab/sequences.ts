@@ -20,11 +20,11 @@ import {
 } from "./boot.ts";
 import { readInstallerImage } from "./disk.ts";
 import { runEtcd } from "./etcd_member.ts";
+import { stableHostname } from "./hardware.ts";
 import { kernelCmdline, publishInventory, publishSystemDisk } from "./inventory.ts";
 import { runApiServer, runKubelet } from "./kubernetes_node.ts";
-import type { MachineConfig } from "./machine_config.ts";
-import { readMachineConfig } from "./machine_config.ts";
-import { nodeIdOf, publishMembers, publishNetwork } from "./network.ts";
+import { type MachineConfig, readMachineConfig } from "./machine_config.ts";
+import { nodeIdOf, publishHostname, publishMembers, publishNetwork } from "./network.ts";
 import { requiredServices, setService, setStage } from "./status.ts";
 import { isRecentTalos } from "./versions.ts";
 
@@ -55,6 +55,7 @@ async function initialize(boot: Boot): Promise<void> {
   boot.kernelLog.write("info", `Command line: ${kernelCmdline(boot)}`, "kern");
   publishInventory(boot);
   publishNetwork(boot);
+  publishHostname(boot, stableHostname(core.hardware.uuid));
   setStage(boot, "booting");
   setService(boot, "machined", "Running", "Service started");
   setService(boot, "udevd", "Running", "Service started");

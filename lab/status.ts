@@ -70,7 +70,10 @@ export function requiredServices(boot: Boot): readonly string[] {
 
 /** What keeps a machine from being ready; only booting and running machines are judged. */
 export function unmetConditions(boot: Boot): UnmetCondition[] {
-  if ((boot.stage !== "booting" && boot.stage !== "running") || !isConfigured(boot)) return [];
+  if (boot.stage !== "booting" && boot.stage !== "running") return [];
+  if (!isConfigured(boot)) {
+    return [{ name: "network", reason: "waiting on: address, connectivity" }];
+  }
   const failing = requiredServices(boot).flatMap((id) => {
     const service = boot.services.get(id);
     if (service?.state !== "Running") return [`${id} not running`];
