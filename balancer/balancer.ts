@@ -45,8 +45,6 @@ export interface Balancers {
   remove(id: string): void;
   /** A stopped, unhealthy one for an ID that is not there. */
   health(id: string): BalancerHealth;
-  /** Calls back with the ID of each entry whose health changed, until the signal aborts. */
-  onChange(callback: (id: string) => void, signal: AbortSignal): void;
   close(): void;
 }
 
@@ -55,11 +53,14 @@ export interface BalancersOptions {
   readonly net: BalancerNet;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How often each upstream is probed, in ms; 20,000 when absent. */
+  /** Between two probes while all upstreams of an entry are healthy, in ms; 20,000 when absent. */
   readonly probeEveryMs?: number;
+  /** Between two probes while one is not, in ms; 1,000 when absent. */
+  readonly probeDownEveryMs?: number;
 }
 
 const PROBE_EVERY_MS = 20_000;
+const PROBE_DOWN_EVERY_MS = 1_000;
 const LISTEN_BACKOFF = { initialMs: 1_000, maximumMs: 60_000 };
 
 interface RunningEntry {
@@ -72,25 +73,19 @@ interface RunningEntry {
 /** Creates an empty set of balancers. */
 export function createBalancers(options: BalancersOptions): Balancers {
   const running = new Map<string, RunningEntry>();
-  const callbacks = new Set<(id: string) => void>();
-  const changed = (id: string): void => callbacks.forEach((callback) => callback(id));
   const remove = (id: string): void => {
     running.get(id)?.close();
-    if (running.delete(id)) changed(id);
+    running.delete(id);
   };
   return {
     put: (id, entry) => {
       const present = running.get(id);
       if (present?.port === entry.port) return present.setUpstreams(entry.upstreams);
       remove(id);
-      running.set(id, startEntry(id, entry, options, () => changed(id)));
+      running.set(id, startEntry(id, entry, options));
     },
     remove,
     health: (id) => running.get(id)?.health() ?? { stopped: true, healthy: false },
-    onChange: (callback, signal) => {
-      callbacks.add(callback);
-      signal.addEventListener("abort", () => callbacks.delete(callback), { once: true });
-    },
     close: () => [...running.keys()].forEach(remove),
   };
 }
@@ -98,18 +93,28 @@ export function createBalancers(options: BalancersOptions): Balancers {
 function startEntry(
   id: string,
   entry: BalancerEntry,
-  { net, clock, log, probeEveryMs = PROBE_EVERY_MS }: BalancersOptions,
-  onChange: () => void,
+  {
+    net,
+    clock,
+    log,
+    probeEveryMs = PROBE_EVERY_MS,
+    probeDownEveryMs = PROBE_DOWN_EVERY_MS,
+  }: BalancersOptions,
 ): RunningEntry {
   const stop = new AbortController();
   const { signal } = stop;
-  const upstreams = watchUpstreams(entry.upstreams, { net, clock, probeEveryMs, signal, onChange });
+  const upstreams = watchUpstreams(entry.upstreams, {
+    net,
+    clock,
+    probeEveryMs,
+    probeDownEveryMs,
+    signal,
+  });
   let isListening = false;
   const serve = async (listener: StreamListener): Promise<void> => {
     const close = (): void => listener.close();
     signal.addEventListener("abort", close, { once: true });
     isListening = true;
-    onChange();
     try {
       for await (const { stream: client } of listener) {
         void upstreams.connect().then((server) =>
@@ -119,7 +124,6 @@ function startEntry(
     } finally {
       signal.removeEventListener("abort", close);
       isListening = false;
-      onChange();
     }
   };
   const serveUntilStopped = async (): Promise<void> => {

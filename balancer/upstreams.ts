@@ -18,10 +18,11 @@ export interface UpstreamDialer {
 export interface UpstreamsOptions {
   readonly net: UpstreamDialer;
   readonly clock: Clock;
+  /** Between two probes while all upstreams are healthy, in ms. */
   readonly probeEveryMs: number;
+  /** Between two probes while one is not, in ms. */
+  readonly probeDownEveryMs: number;
   readonly signal: AbortSignal;
-  /** Called when the first upstream becomes healthy or the last one stops being so. */
-  readonly onChange: () => void;
 }
 
 /** A changing set of upstreams, `address:port` each. */
@@ -42,26 +43,22 @@ export function watchUpstreams(first: readonly string[], options: UpstreamsOptio
   let upstreams = [...first];
   let turn = 0;
   let pause = new AbortController();
-  const change = (apply: () => void): void => {
-    const before = healthy.size > 0;
-    apply();
-    if (before !== healthy.size > 0) options.onChange();
-  };
   const probe = async (): Promise<void> => {
     const probed = [...upstreams];
     const results = await Promise.all(probed.map((upstream) => accepts(upstream, net, signal)));
     const accepting = probed.filter((_, index) => results[index]);
-    change(() => {
-      healthy.clear();
-      accepting.filter((upstream) => upstreams.includes(upstream)).forEach((u) => healthy.add(u));
-    });
+    healthy.clear();
+    // The set may have changed while its former members were probed.
+    accepting.filter((upstream) => upstreams.includes(upstream)).forEach((u) => healthy.add(u));
   };
   const probeUntilStopped = async (): Promise<void> => {
     while (!signal.aborted) {
       pause = new AbortController();
       const wake = AbortSignal.any([signal, pause.signal]);
       await probe();
-      await options.clock.sleep(options.probeEveryMs, wake);
+      const isAllHealthy = upstreams.every((upstream) => healthy.has(upstream));
+      const pauseMs = isAllHealthy ? options.probeEveryMs : options.probeDownEveryMs;
+      await options.clock.sleep(pauseMs, wake);
     }
   };
   void probeUntilStopped();
@@ -69,9 +66,7 @@ export function watchUpstreams(first: readonly string[], options: UpstreamsOptio
     set: (wanted) => {
       if (wanted.length === upstreams.length && wanted.every((u, i) => u === upstreams[i])) return;
       upstreams = [...wanted];
-      change(() =>
-        [...healthy].filter((u) => !wanted.includes(u)).forEach((u) => healthy.delete(u))
-      );
+      [...healthy].filter((u) => !wanted.includes(u)).forEach((u) => healthy.delete(u));
       pause.abort();
     },
     isAnyHealthy: () => healthy.size > 0,
@@ -84,7 +79,7 @@ export function watchUpstreams(first: readonly string[], options: UpstreamsOptio
           return await dial(upstream, net, signal);
         } catch {
           // Out of the rotation until a probe finds it again; the next one is tried.
-          change(() => healthy.delete(upstream));
+          healthy.delete(upstream);
         }
       }
       return undefined;

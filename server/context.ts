@@ -9,6 +9,7 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "../base/log.ts";
 import type { RpcServer } from "../rpc/server.ts";
+import type { CallObserver } from "../rpc/server_call.ts";
 import type { StreamListener } from "../rpc/stream.ts";
 import type { Config } from "./config/parse_config.ts";
 
@@ -19,6 +20,8 @@ export interface Context {
   /** Aborts when the server stops. */
   readonly signal: AbortSignal;
   readonly registry: Registry;
+  /** Counts the calls of every gRPC port. */
+  readonly observer: CallObserver;
   /** Ends the server for a fault that it cannot go on with. */
   readonly fail: (error: unknown) => void;
   /** What is released at the end, last first. */

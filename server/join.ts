@@ -81,7 +81,7 @@ export function createJoinPort(options: JoinOptions): JoinPort {
         if (admission.verdict !== "sameKey") {
           log.info("machine admitted", { machine: request.machineId, reason: admission.verdict });
         }
-        monitor.expect(request.machineId);
+        monitor.expect(request.machineId, request.publicKey);
         await peerStands(state, request, signal);
         return replyTo(address, options);
       }),

@@ -35,8 +35,8 @@ export interface LinkMonitorOptions {
 
 /** Watches the peers of the device. */
 export interface LinkMonitor {
-  /** Looks often until this machine has shaken hands. */
-  expect(machineId: string): void;
+  /** Looks often until this machine has shaken hands under this key. */
+  expect(machineId: string, publicKey: string): void;
   /** For how long the machine's present key is silent, in ms; `undefined` before the first look. */
   silentMs(machineId: string): number | undefined;
   /** Looks until the signal aborts; throws when the device fails. */
@@ -46,7 +46,7 @@ export interface LinkMonitor {
 /** Creates a monitor. */
 export function createLinkMonitor({ state, peers, clock }: LinkMonitorOptions): LinkMonitor {
   const startMs = clock.nowMs();
-  const expected = new Map<string, number>();
+  const expected = new Map<string, { readonly publicKey: string; readonly untilMs: number }>();
   let stats: ReadonlyMap<string, PeerStats> = new Map();
   let isFirst = true;
   let nap = new AbortController();
@@ -55,15 +55,15 @@ export function createLinkMonitor({ state, peers, clock }: LinkMonitorOptions): 
     isFirst = false;
     const nowMs = clock.nowMs();
     const changes = [...stats].map(([id, peer]) => {
-      if (isUp(peer, nowMs)) expected.delete(id);
+      if (isUp(peer, nowMs) && expected.get(id)?.publicKey === peer.publicKey) expected.delete(id);
       return writeChange(state, id, peer, nowMs);
     });
-    for (const [id, untilMs] of expected) if (untilMs <= nowMs) expected.delete(id);
+    for (const [id, { untilMs }] of expected) if (untilMs <= nowMs) expected.delete(id);
     await Promise.all(changes);
   };
   return {
-    expect: (machineId) => {
-      expected.set(machineId, clock.nowMs() + EXPECT_FOR_MS);
+    expect: (machineId, publicKey) => {
+      expected.set(machineId, { publicKey, untilMs: clock.nowMs() + EXPECT_FOR_MS });
       nap.abort();
     },
     silentMs: (machineId) => {

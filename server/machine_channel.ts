@@ -66,7 +66,7 @@ export async function startMachineChannel(
 
 /** The ports inside the tunnel to which machines report. */
 async function openSinks(context: Context, state: StateCore, { net }: Tunnel): Promise<void> {
-  const { config, log, cleanup } = context;
+  const { config, log, observer, cleanup } = context;
   const { path, retention: retentionMs } = config.machineStore;
   const store = openMachineStore({ path, retentionMs, clock: systemClock });
   cleanup.defer(() => store.close());
@@ -75,6 +75,7 @@ async function openSinks(context: Context, state: StateCore, { net }: Tunnel): P
   const events = createRpcServer({
     services: [eventSinkService(reports)],
     log,
+    observer,
   });
   const eventListener = await net.listen(EVENTS_PORT);
   inBackground(context, events.serve(eventListener));

@@ -6,16 +6,15 @@
  * @module
  */
 
-import type { Registry } from "prom-client";
 import { systemClock } from "../base/clock.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import { createStateService } from "../cosi/state/service.ts";
 import { secureRandom } from "../link/addresses.ts";
 import { provisionService } from "../link/provision.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
-import type { HttpRoutes } from "../rpc/http1.ts";
 import { createRpcServer } from "../rpc/server.ts";
 import { listenTcp } from "../rpc/tcp.ts";
+import { createHttpRoutes } from "./api/http.ts";
 import { createPolicy } from "./api/policy.ts";
 import { createYamlSpecOf } from "./api/yaml.ts";
 import { formatHostPort } from "./config/address.ts";
@@ -24,6 +23,7 @@ import { createJoinPort } from "./join.ts";
 import type { MachineChannel } from "./machine_channel.ts";
 import { admissionMetrics } from "./metrics.ts";
 import type { ServerMaterial } from "./seed.ts";
+import { withTls } from "./tls_listener.ts";
 
 /** Opens the provision port and returns its number. */
 export function openProvision(
@@ -32,7 +32,7 @@ export function openProvision(
   material: ServerMaterial,
   { monitor }: MachineChannel,
 ): number {
-  const { config, log, cleanup, registry } = context;
+  const { config, log, observer, cleanup, registry } = context;
   const port = createJoinPort({
     state,
     monitor,
@@ -47,9 +47,11 @@ export function openProvision(
   const server = createRpcServer({
     services: [provisionService(port)],
     log,
+    observer,
   });
   const { host: hostname, port: wanted } = config.siderolink.bindAddress;
-  const listener = listenTcp({ hostname, port: wanted });
+  const tcp = listenTcp({ hostname, port: wanted });
+  const listener = withTls(tcp, config.siderolink.tls, log);
   inBackground(context, server.serve(listener));
   cleanup.defer(() => closeRpc(server, listener));
   return listener.port;
@@ -57,7 +59,7 @@ export function openProvision(
 
 /** Opens the API port and returns its number. */
 export function openApi(context: Context, state: StateCore): number {
-  const { config, log, cleanup, registry } = context;
+  const { config, log, observer, cleanup, registry } = context;
   const policy = createPolicy({ types: CATALOGUE, peek: (ref) => state.peek(ref) });
   const declared = new Set(CATALOGUE.map(({ type }) => type));
   const service = createStateService(state, {
@@ -67,25 +69,13 @@ export function openApi(context: Context, state: StateCore): number {
   });
   const server = createRpcServer({
     services: [service],
-    http: httpRoutes(registry),
+    http: createHttpRoutes({ registry, readiness: () => ({ problems: [], notes: [] }) }),
     log,
+    observer,
   });
   const { host: hostname, port } = config.api.bindAddress;
-  const listener = listenTcp({ hostname, port });
+  const listener = withTls(listenTcp({ hostname, port }), config.api.tls, log);
   inBackground(context, server.serve(listener));
   cleanup.defer(() => closeRpc(server, listener));
   return listener.port;
-}
-
-function httpRoutes(registry: Registry): HttpRoutes {
-  const ok = { status: 200, contentType: "text/plain; charset=utf-8", body: "ok\n" };
-  return {
-    "/healthz": () => ok,
-    "/readyz": () => ok,
-    "/metrics": async () => ({
-      status: 200,
-      contentType: registry.contentType,
-      body: await registry.metrics(),
-    }),
-  };
 }

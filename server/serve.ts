@@ -13,6 +13,7 @@ import { secureRandom } from "../link/addresses.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
 import { NAMESPACES } from "../resources/namespaces.ts";
 import { publishDefinitions } from "./api/definitions.ts";
+import { createCallObserver } from "./api/shell.ts";
 import { formatHostPort } from "./config/address.ts";
 import type { Config } from "./config/parse_config.ts";
 import type { Context } from "./context.ts";
@@ -48,11 +49,13 @@ export async function startServer(config: Config, { log }: ServerOptions): Promi
   const stop = new AbortController();
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => {});
+  const registry = createRegistry();
   const context: Context = {
     config,
     log,
     signal: stop.signal,
-    registry: createRegistry(),
+    registry,
+    observer: createCallObserver(registry, log),
     fail: (error) => stop.signal.aborted || failure.reject(error),
     cleanup,
   };

@@ -21,6 +21,7 @@ import {
 } from "../../cosi/controller.ts";
 import { codeOf, formatError } from "../../base/errors.ts";
 import type { Resource } from "../../cosi/resource.ts";
+import { MachineStatusEvent_MachineStage as Stage } from "../../proto/gen/talos/machine_pb.ts";
 import { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
 import { NodeForceDestroyRequest } from "../../resources/cluster/node_force_destroy_request.ts";
 import { ClusterMachineConfig } from "../../resources/config/cluster_machine_config.ts";
@@ -48,6 +49,8 @@ export interface ConfigStatusFacts {
   readonly boot: string;
   readonly isConnected: boolean;
   readonly isInMaintenance: boolean;
+  /** The machine last said that it runs with its configuration. */
+  readonly isRunning: boolean;
   /** Control planes that stay in the cluster, for a control plane. */
   readonly otherControlPlanes: number;
   /** Absent for a machine that is gone. */
@@ -113,6 +116,7 @@ async function gatherConfigStatusFacts(
     boot: (await reader.find(Link, id))?.spec.nodePublicKey ?? "",
     isConnected: machine?.spec.connected ?? false,
     isInMaintenance: isInMaintenance(targetFacts.snapshot),
+    isRunning: targetFacts.snapshot?.spec.machineStatus?.stage === Stage.RUNNING,
     otherControlPlanes:
       siblings.filter(({ metadata }) => metadata.id !== id && metadata.phase === "running").length,
     target: machine && targetOf(machine, targetFacts),
@@ -226,7 +230,10 @@ function planReset(
         "connect it, or create a NodeForceDestroyRequest with its ID",
     };
   }
-  if (facts.isInMaintenance || annotations[ANNOTATION_RESET_IN_BOOT] === boot) {
+  // Only a machine that is up again with its configuration needs to be told a second time.
+  const resetIn = annotations[ANNOTATION_RESET_IN_BOOT];
+  const isUnderWay = resetIn !== undefined && (resetIn === boot || !facts.isRunning);
+  if (facts.isInMaintenance || isUnderWay) {
     const waiting = "the machine is being reset";
     return { ...keep, waiting, retryAfterMs: RESET_LOOK_AGAIN_MS };
   }

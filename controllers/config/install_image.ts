@@ -20,6 +20,9 @@ export interface InstallerFields {
   readonly Version: string;
 }
 
+/** The schematic without any extension or argument, for machines whose image names none. */
+const PLAIN_SCHEMATIC = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba";
+
 /** A site's own rule. */
 export type InstallerTemplate = (fields: InstallerFields) => string;
 
@@ -32,8 +35,9 @@ export function installImage(
   contract: Contract,
   template: InstallerTemplate | undefined,
 ): string {
-  if (template !== undefined) return template(fields);
-  const { Host, Platform, SecureBoot, Schematic, Version } = fields;
+  const named = { ...fields, Schematic: fields.Schematic || PLAIN_SCHEMATIC };
+  if (template !== undefined) return template(named);
+  const { Host, Platform, SecureBoot, Schematic, Version } = named;
   const name = since(contract, 10) ? `${Platform}-installer` : "installer";
   return `${Host}/${name}${SecureBoot ? "-secureboot" : ""}/${Schematic}:v${Version}`;
 }

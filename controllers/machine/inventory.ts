@@ -192,10 +192,11 @@ function platformOf({ platformMetadatas, securityStates, kernelCmdlines }: Machi
 /** The extension by which an image says from which schematic it was made. */
 const SCHEMATIC_EXTENSION = "schematic";
 
-function schematicOf({ extensions }: MachineCopies): Pick<StatusInit, "schematic"> {
+function schematicOf({ extensions, versions }: MachineCopies): Pick<StatusInit, "schematic"> {
   const names = extensions.map(({ spec }) => spec.metadata?.name ?? "");
   const schematic = extensions.find(({ spec }) => spec.metadata?.name === SCHEMATIC_EXTENSION);
-  if (extensions.length === 0) return {};
+  // A machine tells its version together with its extensions, and an image may have none of these.
+  if (versions.length === 0) return {};
   return {
     schematic: {
       invalid: schematic === undefined,
