@@ -33,16 +33,26 @@ function withSelector(command: Command): Command {
   );
 }
 
-function getCommand(name: "get" | "list", description: string): Command {
-  const ids = name === "get" ? "[id...]" : "";
-  return withSelector(withOutput(withConnection(new Command(name))))
-    .description(description)
+function getCommand(): Command {
+  return withSelector(withOutput(withConnection(new Command("get"))))
+    .description("show resources of a type")
     .argument("<type>", "type by name, alias or unique beginning")
-    .arguments(ids)
+    .argument("[id...]")
     .option("-w, --watch", "go on with the changes")
-    .action(async (type: string, rest: readonly string[] | object, options: object) => {
+    .action(async (type: string, ids: readonly string[], options: object) => {
       const { runGet } = await import("./ctl_get.ts");
-      await runGet(type, Array.isArray(rest) ? rest : [], Array.isArray(rest) ? options : rest);
+      await runGet(type, ids, options);
+    });
+}
+
+function listCommand(): Command {
+  return withSelector(withOutput(withConnection(new Command("list"))))
+    .description("show all resources of a type")
+    .argument("<type>", "type by name, alias or unique beginning")
+    .option("-w, --watch", "go on with the changes")
+    .action(async (type: string, options: object) => {
+      const { runGet } = await import("./ctl_get.ts");
+      await runGet(type, [], options);
     });
 }
 
@@ -130,8 +140,8 @@ function completeCommand(): Command {
 /** The command `ctl` with all that is under it. */
 export function ctlCommand(): Command {
   const command = new Command("ctl").description("talk to a running server");
-  command.addCommand(getCommand("get", "show resources of a type"));
-  command.addCommand(getCommand("list", "show all resources of a type"));
+  command.addCommand(getCommand());
+  command.addCommand(listCommand());
   command.addCommand(watchCommand());
   command.addCommand(applyCommand());
   command.addCommand(editCommand());

@@ -62,6 +62,10 @@ export function matchType(word: string, definitions: readonly TypeDefinition[]):
   return { kind: "none" };
 }
 
+function listed(names: readonly string[]): string {
+  return names.map((name) => `  ${name}`).join("\n");
+}
+
 /** Finds the type that a word means, or ends the command with what it could have meant. */
 export async function resolveType(state: State, word: string): Promise<TypeDefinition> {
   const definitions = await listDefinitions(state);
@@ -70,14 +74,10 @@ export async function resolveType(state: State, word: string): Promise<TypeDefin
     case "one":
       return match.definition;
     case "several":
-      throw usageError(
-        `type "${word}" is ambiguous: it may be ${match.types.join(", ")}; use the full name`,
-      );
+      throw usageError(`type "${word}" is ambiguous; it may be:\n${listed(match.types)}`);
     case "none":
       throw usageError(
-        `unknown type "${word}"; the server has:\n${
-          definitions.map(({ type }) => `  ${type}`).join("\n")
-        }`,
+        `unknown type "${word}"; the server has:\n${listed(definitions.map(({ type }) => type))}`,
       );
   }
 }

@@ -7,23 +7,26 @@
  */
 
 import { systemClock } from "../base/clock.ts";
+import type { Logger } from "../base/log.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import { createStateService } from "../cosi/state/service.ts";
 import { secureRandom } from "../link/addresses.ts";
 import { provisionService } from "../link/provision.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
 import { createRpcServer } from "../rpc/server.ts";
-import { listenTcp } from "../rpc/tcp.ts";
+import type { StreamListener } from "../rpc/stream.ts";
+import { listenTcp, type TcpAddress } from "../rpc/tcp.ts";
+import { listenTls } from "../rpc/tls_listener.ts";
 import { createHttpRoutes } from "./api/http.ts";
 import { createPolicy } from "./api/policy.ts";
 import { createYamlSpecOf } from "./api/yaml.ts";
 import { formatHostPort } from "./config/address.ts";
+import type { Config } from "./config/parse_config.ts";
 import { closeRpc, type Context, inBackground } from "./context.ts";
 import { createJoinPort } from "./join.ts";
 import type { MachineChannel } from "./machine_channel.ts";
 import { admissionMetrics } from "./metrics.ts";
 import type { ServerMaterial } from "./seed.ts";
-import { withTls } from "./tls_listener.ts";
 
 /** Opens the provision port and returns its number. */
 export function openProvision(
@@ -50,8 +53,7 @@ export function openProvision(
     observer,
   });
   const { host: hostname, port: wanted } = config.siderolink.bindAddress;
-  const tcp = listenTcp({ hostname, port: wanted });
-  const listener = withTls(tcp, config.siderolink.tls, log);
+  const listener = listen({ hostname, port: wanted, log }, config.siderolink.tls);
   inBackground(context, server.serve(listener));
   cleanup.defer(() => closeRpc(server, listener));
   return listener.port;
@@ -74,8 +76,17 @@ export function openApi(context: Context, state: StateCore): number {
     observer,
   });
   const { host: hostname, port } = config.api.bindAddress;
-  const listener = withTls(listenTcp({ hostname, port }), config.api.tls, log);
+  const listener = listen({ hostname, port, log }, config.api.tls);
   inBackground(context, server.serve(listener));
   cleanup.defer(() => closeRpc(server, listener));
   return listener.port;
+}
+
+function listen(
+  at: TcpAddress & { readonly log: Logger },
+  tls: Config["api"]["tls"],
+): StreamListener {
+  const { certificate, key } = tls;
+  if (certificate === undefined || key === undefined) return listenTcp(at);
+  return listenTls({ ...at, certFile: certificate, keyFile: key });
 }

@@ -21,7 +21,7 @@ import { SiderolinkAPIConfig } from "../resources/link/siderolink_api_config.ts"
 import { FeaturesConfig } from "../resources/system/features_config.ts";
 import { SysVersion } from "../resources/system/sys_version.ts";
 import { makeJoinConfig } from "../talos/config/join_config.ts";
-import { formatHostPort } from "./config/address.ts";
+import { formatHostPort, formatMachineApiUrl } from "./config/address.ts";
 import type { Config } from "./config/parse_config.ts";
 import { findResource, putResource } from "./put_resource.ts";
 import { checkRemovedProviders, seedProviders } from "./seed_providers.ts";
@@ -135,13 +135,8 @@ function advertisedEndpoints(config: Config): string {
   return config.wireguardEndpoints.map(formatHostPort).join(",");
 }
 
-/** The address at which machines ask to join. */
-export function machineApiUrl(config: Config): string {
-  return `grpc://${formatHostPort(config.machineApiAdvertisedUrl)}`;
-}
-
 async function seedConnection(state: StateCore, config: Config, joinToken: Secret): Promise<void> {
-  const apiUrl = machineApiUrl(config);
+  const apiUrl = formatMachineApiUrl(config.machineApiAdvertisedUrl);
   const { kernelArgs } = makeJoinConfig({
     apiUrl,
     joinToken: joinToken.reveal(),

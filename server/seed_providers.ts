@@ -22,7 +22,7 @@ import { InfraProviderStatus } from "../resources/provider/infra_provider_status
 import { MachineRequest } from "../resources/provider/machine_request.ts";
 import { MachineRequestStatus } from "../resources/provider/machine_request_status.ts";
 import { makeJoinConfig } from "../talos/config/join_config.ts";
-import { formatHostPort } from "./config/address.ts";
+import { formatMachineApiUrl } from "./config/address.ts";
 import type { Config } from "./config/parse_config.ts";
 import { findResource, putResource } from "./put_resource.ts";
 import { encodeToken } from "./seed_tokens.ts";
@@ -83,7 +83,7 @@ async function seedJoinConfig(
   const kept = stored?.decode(ProviderJoinConfig.schema).joinToken ?? "";
   const joinToken = kept === "" ? encodeToken(random(32)) : kept;
   const { kernelArgs, config: documents } = makeJoinConfig({
-    apiUrl: `grpc://${formatHostPort(config.machineApiAdvertisedUrl)}`,
+    apiUrl: formatMachineApiUrl(config.machineApiAdvertisedUrl),
     joinToken,
     infraProvider: id,
     eventSinkPort: EVENTS_PORT,

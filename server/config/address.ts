@@ -31,6 +31,13 @@ export function formatHostPort({ host, port }: HostPort): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+/** Writes the address at which machines ask to join. */
+export function formatMachineApiUrl(
+  { scheme, ...address }: HostPort & { readonly scheme: "grpc" | "https" },
+): string {
+  return `${scheme}://${formatHostPort(address)}`;
+}
+
 /** Who can reach a host: `loopback`, `unspecified` and `linkLocal` lead to no other machine. */
 export type HostReach = "none" | "loopback" | "unspecified" | "linkLocal" | "elsewhere";
 

@@ -27,8 +27,8 @@ import {
   parseDuration,
   parseEndpoint,
   parseFlag,
-  parseGrpcUrl,
   parseJoinToken,
+  parseMachineApiUrl,
   parseOneOf,
   parseOptionalVersion,
   parseOptionalWebUrl,
@@ -138,8 +138,8 @@ const TALOS_VERSION = section({
 export const DOCUMENT = section({
   machineApiAdvertisedUrl: requiredKey({
     syntax: "grpc://host:port",
-    doc: "Address at which machines reach `siderolink.bindAddress`.",
-    parse: parseGrpcUrl,
+    doc: "Address at which machines reach `siderolink.bindAddress`; `https://` with its `tls`.",
+    parse: parseMachineApiUrl,
   }),
   api: section({
     bindAddress: bind("127.0.0.1:8080", "Where the API and `/metrics` listen."),

@@ -59,7 +59,7 @@ nodeTokens: { reclaimAfter: 1m }
     "loadBalancer.portRange",
   ]);
   deepStrictEqual(violations[3]?.value, "9-1");
-  ok(violations[1]?.rule.includes('did you mean "bindAddress"?'), violations[1]?.rule);
+  ok(violations[1]?.rule.includes('did you mean "bindAddress"?'), violations[1]?.rule ?? "");
 });
 
 /** Documents beside the minimal one, and the paths that they violate. */
@@ -78,6 +78,9 @@ const CASES: readonly (readonly [string, ...string[]])[] = [
   ],
   [
     "machineApiAdvertisedUrl: grpc://127.0.0.1:8090\nsiderolink: { allowLocalAdvertised: true }",
+  ],
+  [
+    "machineApiAdvertisedUrl: https://a.example:8090\nsiderolink: { tls: { certificate: a, key: b } }",
   ],
   ["wireguard: {}", "wireguard.advertisedEndpoint"],
   ['wireguard: { advertisedEndpoint: "127.0.0.1:1" }', "wireguard.advertisedEndpoint"],

@@ -143,6 +143,19 @@ function checkPair(path: string, pair: Pair | undefined, report: Report): void {
   });
 }
 
+function checkScheme(document: PartialDocument, report: Report): void {
+  const { machineApiAdvertisedUrl: url, siderolink } = document;
+  const isSecure = siderolink?.tls?.certificate !== undefined;
+  if (url?.scheme === undefined || siderolink === undefined || url.scheme !== "https" || isSecure) {
+    return;
+  }
+  report({
+    path: "machineApiAdvertisedUrl",
+    value: url.scheme,
+    rule: 'must begin with "grpc://" unless siderolink.tls names a certificate',
+  });
+}
+
 function checkTls({ api, siderolink, state }: PartialDocument, report: Report): void {
   checkPair("api.tls", api?.tls, report);
   checkPair("siderolink.tls", siderolink?.tls, report);
@@ -196,6 +209,7 @@ export function checkRules(document: PartialDocument, source: unknown, report: R
   checkEndpointGiven(source, report);
   checkAddresses(document, report);
   checkState(document, report);
+  checkScheme(document, report);
   checkTls(document, report);
   checkFactory(document, report);
   checkLists(document, report);

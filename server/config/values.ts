@@ -59,14 +59,22 @@ export function parseEndpoint(value: unknown): Parsed<HostPort> {
   return { rule: 'must be "<host>:<port>" with a host and a port from 1 to 65535' };
 }
 
-/** Reads the `grpc://` address that machines dial. */
-export function parseGrpcUrl(value: unknown): Parsed<HostPort> {
-  const text = typeof value === "string" ? value : "";
-  const parsed = text.startsWith("grpc://")
-    ? parseEndpoint(text.slice("grpc://".length))
-    : undefined;
-  if (parsed !== undefined && "ok" in parsed) return parsed;
-  return { rule: 'must be "grpc://<host>:<port>" with a host and an explicit port' };
+/** The address that machines dial, and whether they do it over TLS. */
+export interface MachineApiUrl extends HostPort {
+  readonly scheme: "grpc" | "https";
+}
+
+/** Reads the address that machines dial: `grpc://` without, `https://` with TLS. */
+export function parseMachineApiUrl(value: unknown): Parsed<MachineApiUrl> {
+  const parts = typeof value === "string" ? /^(grpc|https):\/\/(.*)$/.exec(value) : null;
+  const parsed = parts === null ? undefined : parseEndpoint(parts[2]);
+  if (parsed !== undefined && "ok" in parsed) {
+    return { ok: { ...parsed.ok, scheme: parts?.[1] === "https" ? "https" : "grpc" } };
+  }
+  return {
+    rule: 'must be "grpc://<host>:<port>" with a host and an explicit port, ' +
+      "or the same with https:// where siderolink.tls is set",
+  };
 }
 
 /** Reads an `http://` or `https://` URL; the result has no slash at its end. */
