@@ -24,6 +24,7 @@ const ALLOWED: readonly Edge[] = [
   edge("server/serve.ts", "controllers/catalogue.ts"),
   edge("server/join_test.ts", "lab/machine.ts"),
   edge("cli/serve.ts", "server/serve.ts", "dynamic"),
+  edge("cli/config.ts", "server/config/parse_config.ts", "dynamic"),
   edge("main.ts", "link/tunnel_worker.ts", "dynamic"),
   edge("rpc/peer_test.ts", "npm:@grpc/grpc-js@1.14.7"),
   edge("tests/integration/lab_test.ts", "scripts/compile.ts"),

@@ -52,6 +52,11 @@ export function isTest(file: string): boolean {
   return file.endsWith("_test.ts") || file.startsWith("tests/");
 }
 
+/** Whether a source is written by a generator, which keeps neither our sizes nor our folders. */
+export function isGenerated(file: string): boolean {
+  return file.startsWith("proto/gen/") || file.endsWith("_pb.ts");
+}
+
 /** Renders findings one a line, in the `file:line: message` form that editors open. */
 export function renderFindings(findings: readonly Finding[]): string {
   return findings
