@@ -16,7 +16,7 @@ if (import.meta.main) {
     await Deno.mkdir(new URL(".", path), { recursive: true });
     await Deno.writeTextFile(path, text);
   } else if (await Deno.readTextFile(path).catch(() => "") !== text) {
-    console.error('docs/config.md is stale, run "deno task config:docs"');
+    console.error('docs/config.md is stale, run "deno task generate:config-docs"');
     Deno.exit(1);
   }
 }

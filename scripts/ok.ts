@@ -38,7 +38,11 @@ const CHECKS: readonly Step[] = [
   { name: "imports", args: script("check_imports.ts") },
   { name: "catalogue", args: script("check_catalogue.ts") },
   { name: "graph", args: script("graph.ts", "--check"), hint: "deno task graph" },
-  { name: "config", args: script("config_docs.ts", "--check") },
+  {
+    name: "config",
+    args: script("config_docs.ts", "--check"),
+    hint: "deno task generate:config-docs",
+  },
   { name: "tidy", args: script("tidy.ts") },
 ];
 
