@@ -76,6 +76,11 @@ export class ConnectionFault extends Error {
   }
 }
 
+/** A fault of the peer against the protocol in general. */
+export function protocolFault(message: string): ConnectionFault {
+  return new ConnectionFault(Http2Code.ProtocolError, message);
+}
+
 /** Writes a frame header at `at` and returns where the payload starts. */
 export function putFrameHeader(
   buffer: Uint8Array,

@@ -102,7 +102,8 @@ export class H2Stream {
   /** Sends headers that do not end the stream; before any data. */
   sendHeaders(template: HeaderTemplate | undefined, fields?: readonly string[]): void {
     if (this.closed || this.localEnded) return;
-    this.#session.writeHeaders(this.id, template, fields, false);
+    this.#session.noteSent();
+    this.#session.writer.headers(this.id, template, fields, false);
   }
 
   /** Sends headers that end the stream, after all data that waits. */
@@ -112,7 +113,8 @@ export class H2Stream {
       this.#end = { template, fields };
       return;
     }
-    this.#session.writeHeaders(this.id, template, fields, true);
+    this.#session.noteSent();
+    this.#session.writer.headers(this.id, template, fields, true);
     this.#endLocal();
   }
 
@@ -123,9 +125,7 @@ export class H2Stream {
       this.#end = { template: undefined, fields: undefined };
       return;
     }
-    const { outbox } = this.#session;
-    const at = outbox.reserve(FRAME_HEADER_BYTES);
-    outbox.commit(putFrameHeader(outbox.buffer, at, 0, Frame.Data, Flag.EndStream, this.id));
+    this.#session.writer.endOfStream(this.id);
     this.#endLocal();
   }
 
@@ -223,14 +223,14 @@ export class H2Stream {
     this.#owedBytes += bytes;
     if (this.#owedBytes * 2 < this.#session.limits.streamWindowBytes) return;
     this.recvWindow += this.#owedBytes;
-    this.#session.writeWindowUpdate(this.id, this.#owedBytes);
+    this.#session.writer.windowUpdate(this.id, this.#owedBytes);
     this.#owedBytes = 0;
   }
 
   /** Ends the stream with RST_STREAM; its user is not told. */
   reset(code: Http2Code): void {
     if (this.closed) return;
-    this.#session.writeReset(this.id, code);
+    this.#session.writer.reset(this.id, code);
     this.#session.forget(this, true);
     this.release();
   }

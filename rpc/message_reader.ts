@@ -3,7 +3,7 @@
 /**
  * Cuts the body of a gRPC stream into its length-prefixed messages.
  *
- * Memory grows with the bytes that arrived, never with the length that a peer announced.
+ * Memory grows with the bytes that arrived, in steps, not with the length that a peer announced.
  *
  * @module
  */
@@ -22,6 +22,10 @@ export interface MessageFault {
 
 const PREFIX_BYTES = 5;
 const FIRST_BODY_BYTES = 32 * 1024;
+
+// Large steps, because each one copies what is there. Memory that was only reserved costs nothing
+// until bytes arrive in it.
+const GROWTH = 8;
 
 /** Reads the messages of one direction of one stream. */
 export class MessageReader {
@@ -116,7 +120,7 @@ export class MessageReader {
     const length = this.#bodyLength + count;
     const before = this.#body?.length ?? 0;
     if (length > before) {
-      const size = Math.min(this.#wanted, Math.max(length, before * 2, FIRST_BODY_BYTES));
+      const size = Math.min(this.#wanted, Math.max(length, before * GROWTH, FIRST_BODY_BYTES));
       if (!this.#session.hold(size - before)) {
         return { code: Code.ResourceExhausted, message: "Too many bytes are being received" };
       }

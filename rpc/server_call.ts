@@ -78,7 +78,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   readonly #environment: CallEnvironment;
   readonly #stream: H2Stream;
   readonly #method: ServiceMethod;
-  readonly #startMs = performance.now();
+  readonly #startMs: number;
   readonly #fields: readonly string[];
   readonly #encoding: string | undefined;
   readonly deadlineMs: number | undefined;
@@ -102,7 +102,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   #requests: MessageQueue<Uint8Array> | undefined;
   #queuedBytes = 0;
   #owedBytes = 0;
-  #lastDataMs = 0;
+  #lastDataMs: number;
 
   constructor(
     environment: CallEnvironment,
@@ -112,6 +112,8 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   ) {
     this.#environment = environment;
     this.#stream = stream;
+    // The clock of the read that brought the request, because asking for the time is not free.
+    this.#startMs = this.#lastDataMs = stream.session.lastReadMs;
     this.#method = method;
     this.#fields = block.fields;
     this.#encoding = block.known[Known.Encoding];
@@ -208,7 +210,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
 
   onData(buffer: Uint8Array, start: number, end: number, endStream: boolean): void {
     if (this.#done) return this.#stream.consume(end - start);
-    this.#lastDataMs = performance.now();
+    this.#lastDataMs = this.#stream.session.lastReadMs;
     const reader = this.#reader ??= new MessageReader(this.#stream.session);
     const fault = reader.feed(buffer, start, end, this.#onMessage);
     if (this.#requests !== undefined && this.#queuedBytes > this.#windowBytes()) {
@@ -226,8 +228,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
 
   onCheck(nowMs: number): void {
     if (this.#done || this.#started && !this.#reader?.isPartial) return;
-    const sinceMs = this.#lastDataMs === 0 ? this.#startMs : this.#lastDataMs;
-    if (nowMs - sinceMs > this.#stream.session.limits.requestStallMs) {
+    if (nowMs - this.#lastDataMs > this.#stream.session.limits.requestStallMs) {
       this.#finish(Code.DeadlineExceeded, "The request did not arrive");
     }
   }
@@ -380,11 +381,8 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
     this.#done = true;
     this.#timer?.cancel();
     this.#reader?.release();
-    this.#environment.observer.callEnded?.(
-      this.#method,
-      code,
-      performance.now() - this.#startMs,
-    );
+    const { observer } = this.#environment;
+    observer.callEnded?.(this.#method, code, performance.now() - this.#startMs);
   }
 
   #abort(reason: CodedError): void {

@@ -9,24 +9,15 @@
  * @module
  */
 
-import {
-  ConnectionFault,
-  DEFAULT_FRAME_BYTES,
-  DEFAULT_WINDOW_BYTES,
-  Flag,
-  Frame,
-  FRAME_HEADER_BYTES,
-  Http2Code,
-  PREFACE,
-  putFrameHeader,
-  putUint32,
-  Setting,
-} from "./frames.ts";
+import { ClosedStreams } from "./closed_streams.ts";
+import { Flood } from "./flood_guard.ts";
+import { ConnectionFault, DEFAULT_WINDOW_BYTES, Http2Code, Setting } from "./frames.ts";
 import { FrameDispatch } from "./frame_dispatch.ts";
 import type { FrameReader } from "./frame_reader.ts";
+import { FrameWriter } from "./frame_writer.ts";
 import { H2Stream, type StreamEvents } from "./h2_stream.ts";
 import type { HeaderBlock } from "./hpack_decoder.ts";
-import { type HeaderTemplate, HpackEncoder } from "./hpack_encoder.ts";
+import type { HeaderTemplate } from "./hpack_encoder.ts";
 import type { Limits } from "./limits.ts";
 import { Outbox } from "./outbox.ts";
 import type { ByteStream } from "./stream.ts";
@@ -70,11 +61,12 @@ export class Session {
   readonly limits: Limits;
   readonly events: SessionEvents;
   readonly outbox: Outbox;
+  readonly writer: FrameWriter;
+  readonly closedStreams = new ClosedStreams();
   readonly streams = new Map<number, H2Stream>();
   readonly #reader: FrameReader;
   readonly #budget: BufferBudget;
   readonly #dispatch: FrameDispatch;
-  readonly #encoder: HpackEncoder;
   /** What the peer still takes over all streams. */
   sendWindow = DEFAULT_WINDOW_BYTES;
   /** The peer's window for a new stream. */
@@ -91,7 +83,8 @@ export class Session {
   #nextStreamId = 1;
   #line: H2Stream[] = [];
   #roomWaiter: (() => void) | undefined;
-  #lastReadMs = performance.now();
+  /** When bytes came last, in milliseconds of `performance.now()`. */
+  lastReadMs = performance.now();
   #pingSentMs = 0;
   #idleSinceMs = performance.now();
   #check: WheelTimer | undefined;
@@ -107,7 +100,7 @@ export class Session {
       onWritten: () => this.#onWritten(),
       onWriteFailed: (error) => this.close(error),
     });
-    this.#encoder = new HpackEncoder(options.limits.headerTableBytes);
+    this.writer = new FrameWriter(this.outbox, options.limits.headerTableBytes);
     this.#dispatch = new FrameDispatch(this);
     this.#sendPreface();
   }
@@ -121,7 +114,7 @@ export class Session {
       while (!this.closed && this.#handleRead()) {
         if (this.outbox.pendingBytes > 2 * this.limits.writeHighWaterBytes) await this.#room();
         if (this.closed || !(await this.#reader.read())) break;
-        this.#lastReadMs = performance.now();
+        this.lastReadMs = performance.now();
       }
     } catch (error) {
       fault = error;
@@ -147,13 +140,20 @@ export class Session {
     const id = this.#nextStreamId;
     this.#nextStreamId += 2;
     const stream = this.#addStream(id, events);
-    this.writeHeaders(id, template, fields, false);
+    this.writer.headers(id, template, fields, false);
     return stream;
   }
 
   /** Takes in a stream that the peer opened. */
   accept(id: number): H2Stream {
     return this.#addStream(id, NO_EVENTS);
+  }
+
+  /** Ends a stream on which the peer broke a rule; that costs as much as a reset of its own. */
+  faultStream(stream: H2Stream, code: Http2Code): void {
+    this.#dispatch.guard.count(Flood.Reset);
+    stream.reset(code);
+    stream.events.onReset(code, new Error("The peer broke a rule of HTTP/2"));
   }
 
   /** Whether `id` is one that {@linkcode open} has not given out yet. */
@@ -164,57 +164,10 @@ export class Session {
   /** Drops a stream that is over. */
   forget(stream: H2Stream, byReset: boolean): void {
     if (!this.streams.delete(stream.id)) return;
-    this.#dispatch.noteClosed(stream.id, byReset);
+    this.closedStreams.add(stream.id, byReset);
     if (this.streams.size === 0) this.#idleSinceMs = performance.now();
     if (this.draining && this.streams.size === 0) this.#finishDrain();
     else this.events.onRoom?.();
-  }
-
-  /** Writes a header block, in one frame or with CONTINUATION frames. */
-  writeHeaders(
-    id: number,
-    template: HeaderTemplate | undefined,
-    fields: readonly string[] | undefined,
-    endStream: boolean,
-  ): void {
-    const { outbox } = this;
-    const at = outbox.reserve(FRAME_HEADER_BYTES + this.#encoder.bound(template, fields));
-    const start = at + FRAME_HEADER_BYTES;
-    const end = this.#encoder.encode(template, fields, outbox.buffer, start);
-    const endFlag = endStream ? Flag.EndStream : 0;
-    this.noteSent();
-    if (end - start <= DEFAULT_FRAME_BYTES) {
-      const flags = Flag.EndHeaders | endFlag;
-      putFrameHeader(outbox.buffer, at, end - start, Frame.Headers, flags, id);
-      outbox.commit(end);
-      return;
-    }
-    const block = outbox.buffer.slice(start, end);
-    for (let from = 0; from < block.length; from += DEFAULT_FRAME_BYTES) {
-      const piece = block.subarray(from, from + DEFAULT_FRAME_BYTES);
-      const flags = (from === 0 ? endFlag : 0) |
-        (from + piece.length === block.length ? Flag.EndHeaders : 0);
-      this.writeFrame(from === 0 ? Frame.Headers : Frame.Continuation, flags, id, piece);
-    }
-  }
-
-  /** Writes a frame with a payload. */
-  writeFrame(type: number, flags: number, id: number, payload: Uint8Array): void {
-    const { outbox } = this;
-    const at = outbox.reserve(FRAME_HEADER_BYTES + payload.length);
-    const to = putFrameHeader(outbox.buffer, at, payload.length, type, flags, id);
-    outbox.buffer.set(payload, to);
-    outbox.commit(to + payload.length);
-  }
-
-  /** Writes a RST_STREAM frame. */
-  writeReset(id: number, code: Http2Code): void {
-    this.#writeWord(Frame.RstStream, id, code);
-  }
-
-  /** Writes a WINDOW_UPDATE frame. */
-  writeWindowUpdate(id: number, bytes: number): void {
-    this.#writeWord(Frame.WindowUpdate, id, bytes);
   }
 
   /** Remembers that data went out, which excuses a peer's PING. */
@@ -245,16 +198,11 @@ export class Session {
     }
   }
 
-  /** Takes over a HEADER_TABLE_SIZE of the peer. */
-  setEncoderLimit(bytes: number): void {
-    this.#encoder.setPeerLimit(bytes);
-  }
-
   /** Gives received bytes back to the peer's connection window, in large steps. */
   consume(bytes: number): void {
     this.#recvOwed += bytes;
     if (this.#recvOwed * 2 < this.limits.connectionWindowBytes) return;
-    this.writeWindowUpdate(0, this.#recvOwed);
+    this.writer.windowUpdate(0, this.#recvOwed);
     this.#dispatch.recvWindow += this.#recvOwed;
     this.#recvOwed = 0;
   }
@@ -282,7 +230,7 @@ export class Session {
     // The peer has seen the first GOAWAY, so every stream that it opened before is here by now.
     if (kind === DRAIN_PING && this.#drainLastId < 0) {
       this.#drainLastId = this.#dispatch.lastPeerStreamId;
-      this.#writeGoaway(this.#drainLastId, Http2Code.NoError, "");
+      this.writer.goaway(this.#drainLastId, Http2Code.NoError, "");
       if (this.streams.size === 0) this.#finishDrain();
     }
   }
@@ -298,8 +246,8 @@ export class Session {
       if (this.streams.size === 0) this.#finishDrain();
       return;
     }
-    this.#writeGoaway(0x7fff_ffff, Http2Code.NoError, "");
-    this.#writePing(DRAIN_PING);
+    this.writer.goaway(0x7fff_ffff, Http2Code.NoError, "");
+    this.writer.ping(DRAIN_PING);
   }
 
   /** Whether a stream that the peer opens has to be ignored. */
@@ -315,7 +263,7 @@ export class Session {
     this.#check?.cancel();
     this.#roomWaiter?.();
     if (error instanceof ConnectionFault) {
-      this.#writeGoaway(this.#dispatch.lastPeerStreamId, error.code, error.message);
+      this.writer.goaway(this.#dispatch.lastPeerStreamId, error.code, error.message);
       this.outbox.finish();
     }
     for (const stream of [...this.streams.values()]) {
@@ -358,7 +306,7 @@ export class Session {
   }
 
   #sendPreface(): void {
-    const { limits, outbox } = this;
+    const { limits } = this;
     const settings: [number, number][] = [
       [Setting.HeaderTableSize, limits.headerTableBytes],
       [Setting.InitialWindowSize, limits.streamWindowBytes],
@@ -367,45 +315,15 @@ export class Session {
         ? [Setting.MaxConcurrentStreams, limits.maxConcurrentStreams]
         : [Setting.EnablePush, 0],
     ];
-    if (!this.isServer) {
-      const at = outbox.reserve(PREFACE.length);
-      outbox.buffer.set(PREFACE, at);
-      outbox.commit(at + PREFACE.length);
-    }
-    const payload = new Uint8Array(settings.length * 6);
-    for (const [index, [key, value]] of settings.entries()) {
-      payload[index * 6 + 1] = key;
-      putUint32(payload, index * 6 + 2, value);
-    }
-    this.writeFrame(Frame.Settings, 0, 0, payload);
+    if (!this.isServer) this.writer.preface();
+    this.writer.settings(settings);
     const extra = limits.connectionWindowBytes - DEFAULT_WINDOW_BYTES;
-    if (extra > 0) this.writeWindowUpdate(0, extra);
-  }
-
-  #writeWord(type: number, id: number, value: number): void {
-    const { outbox } = this;
-    const at = outbox.reserve(FRAME_HEADER_BYTES + 4);
-    const to = putFrameHeader(outbox.buffer, at, 4, type, 0, id);
-    outbox.commit(putUint32(outbox.buffer, to, value));
-  }
-
-  #writePing(kind: number): void {
-    const payload = new Uint8Array(8);
-    putUint32(payload, 4, kind);
-    this.writeFrame(Frame.Ping, 0, 0, payload);
-  }
-
-  #writeGoaway(lastStreamId: number, code: number, text: string): void {
-    const detail = new TextEncoder().encode(text);
-    const payload = new Uint8Array(8 + detail.length);
-    putUint32(payload, putUint32(payload, 0, lastStreamId), code);
-    payload.set(detail, 8);
-    this.writeFrame(Frame.Goaway, 0, 0, payload);
+    if (extra > 0) this.writer.windowUpdate(0, extra);
   }
 
   #finishDrain(): void {
     if (this.closed || (this.isServer && this.#drainLastId < 0)) return;
-    if (!this.isServer) this.#writeGoaway(0, Http2Code.NoError, "");
+    if (!this.isServer) this.writer.goaway(0, Http2Code.NoError, "");
     this.closed = true;
     this.#check?.cancel();
     this.outbox.finish();
@@ -429,19 +347,19 @@ export class Session {
 
   #runChecks(nowMs: number): void {
     const { limits, outbox } = this;
-    const silentMs = nowMs - this.#lastReadMs;
+    const silentMs = nowMs - this.lastReadMs;
     if (outbox.writingSinceMs > 0 && nowMs - outbox.writingSinceMs > limits.writeStallMs) {
       return this.close(new Error("The peer takes no bytes"));
     }
     const reason = this.#dispatch.overdue(nowMs, silentMs, this.#reader.unreadBytes > 0);
     if (reason !== undefined) return this.close(new Error(reason));
-    if (this.#pingSentMs > 0 && this.#lastReadMs < this.#pingSentMs) {
+    if (this.#pingSentMs > 0 && this.lastReadMs < this.#pingSentMs) {
       if (nowMs - this.#pingSentMs > limits.keepaliveTimeoutMs) {
         return this.close(new Error("The peer does not answer"));
       }
     } else if (limits.keepaliveMs > 0 && silentMs > limits.keepaliveMs) {
       this.#pingSentMs = nowMs;
-      this.#writePing(KEEPALIVE_PING);
+      this.writer.ping(KEEPALIVE_PING);
     }
     if (this.streams.size === 0) {
       if (limits.idleMs > 0 && nowMs - this.#idleSinceMs > limits.idleMs) this.drain();
