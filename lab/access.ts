@@ -6,7 +6,6 @@
  * @module
  */
 
-import { ExtendedKeyUsageExtension } from "@peculiar/x509";
 import { CodedError } from "../base/errors.ts";
 import { parseCertificate } from "../talos/config/pki.ts";
 import type { CallContext, RawMethod, Service, ServiceMethod } from "../rpc/service.ts";
@@ -105,8 +104,10 @@ export function isMaintenanceMethod(service: string, method: string): boolean {
  */
 export function rolesOfCertificate(pem: string): Set<string> {
   const certificate = parseCertificate(pem);
-  const extension = certificate.getExtension(EXTENDED_KEY_USAGE);
-  const usages = extension instanceof ExtendedKeyUsageExtension ? extension.usages : [];
+  const extension: object | null = certificate.getExtension(EXTENDED_KEY_USAGE);
+  const usages = extension !== null && "usages" in extension && Array.isArray(extension.usages)
+    ? extension.usages
+    : [];
   if (usages.length !== 1 || usages[0] !== CLIENT_AUTH) {
     throw new CodedError(
       "unauthenticated",

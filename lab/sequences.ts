@@ -77,7 +77,6 @@ async function waitForConfig(boot: Boot): Promise<void> {
   setStage(boot, "maintenance");
   await boot.core.changed.until(() => isConfigured(boot), boot.signal);
   boot.apid = undefined;
-  setStage(boot, "booting");
 }
 
 async function install(boot: Boot): Promise<void> {

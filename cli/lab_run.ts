@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Runs the lab: server, machines, cluster, and what is shown of them.
+ *
+ * @module
+ */
+
+import example from "../docs/examples/cluster.yaml" with { type: "text" };
+import { fromBinary } from "@bufbuild/protobuf";
+import { CodedError } from "../base/errors.ts";
+import { createLogger, type Logger } from "../base/log.ts";
+import { createRemoteState } from "../cosi/state/grpc_client.ts";
+import type { State } from "../cosi/state/state.ts";
+import { ConnectionParam } from "../resources/link/connection_param.ts";
+import type { Channel } from "../rpc/client.ts";
+import { applyDraft } from "./ctl_apply.ts";
+import { openChannel } from "./ctl_connect.ts";
+import { readDocuments } from "./ctl_document.ts";
+import type { LabOptions } from "./lab.ts";
+import { type LabPlace, prepareLab } from "./lab_config.ts";
+import { createScreen, type Screen, standardOutput } from "./lab_screen.ts";
+import { describeLag, haveJoined, isRunning, type LabStatus } from "./lab_status.ts";
+import { watchLab } from "./lab_watch.ts";
+
+/** The cluster of the example. */
+const CLUSTER = "lab";
+
+/** A stop that takes longer than this is cut short, in ms. */
+const STOP_WITHIN_MS = 5_000;
+
+/** The parts of a running lab that are closed in the end, last one first. */
+interface Lab {
+  readonly channel: Channel;
+  readonly state: State;
+  readonly endpoint: string;
+  /** Rejects when the server fails. */
+  readonly failed: Promise<never>;
+}
+
+/** Runs a lab and returns the exit code. */
+export async function runLab(options: LabOptions): Promise<number> {
+  const screen = createScreen(standardOutput());
+  const log = createLogger({ level: options.logLevel, write: logWriter(screen) });
+  const stop = stopSignal();
+  const place = await prepareLab(options);
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(async () => {
+    if (place.isThrowAway) await Deno.remove(place.directory, { recursive: true });
+  });
+  const lab = await startLab(options, place, log, cleanup);
+  screen.print(`server of the lab: ${lab.endpoint}, ${options.machines} emulated machines`);
+  const outcome = await Promise.race([
+    lab.failed,
+    show(lab.state, options, screen, stop),
+  ]);
+  // What is still being drained after this is not worth waiting for.
+  const timer = setTimeout(() => Deno.exit(outcome), STOP_WITHIN_MS);
+  await cleanup.disposeAsync();
+  clearTimeout(timer);
+  return outcome;
+}
+
+async function startLab(
+  options: LabOptions,
+  place: LabPlace,
+  log: Logger,
+  cleanup: AsyncDisposableStack,
+): Promise<Lab> {
+  const [{ parseConfig }, { startServer }, { startFleetThread }] = await Promise.all([
+    import("../server/config/parse_config.ts"),
+    import("../server/serve.ts"),
+    import("../lab/fleet_thread.ts"),
+  ]);
+  const config = parseConfig(place.document);
+  const server = await startServer(config, { log });
+  cleanup.defer(() => server.close());
+  const { host } = config.api.bindAddress;
+  const endpoint = `http://${host.includes(":") ? `[${host}]` : host}:${server.apiPort}`;
+  const channel = openChannel({ endpoint });
+  cleanup.defer(() => channel.close());
+  const state = createRemoteState(channel);
+  const fleet = await startFleetThread({
+    count: options.machines,
+    kernelArgs: await kernelArgs(state),
+    bindAddress: "127.0.0.1",
+  }, { log });
+  cleanup.defer(() => fleet.close());
+  if (options.cluster) {
+    for (const draft of readDocuments(example, "docs/examples/cluster.yaml")) {
+      await applyDraft(state, draft, { dryRun: false });
+    }
+  }
+  return { channel, state, endpoint, failed: server.failed };
+}
+
+/** What the server tells machines to boot with. */
+async function kernelArgs(state: State): Promise<string> {
+  const { namespace, type, schema } = ConnectionParam;
+  const [params] = await state.list({ namespace, type });
+  if (params === undefined) {
+    throw new CodedError("notFound", "Cannot start machines: the server has no ConnectionParams");
+  }
+  return fromBinary(schema, params.protoSpec).args;
+}
+
+/** Shows the lab until it is to end, and returns the exit code. */
+async function show(
+  state: State,
+  options: LabOptions,
+  screen: Screen,
+  stop: AbortSignal,
+): Promise<number> {
+  const watching = new AbortController();
+  const ended = Promise.withResolvers<number>();
+  let latest: LabStatus = { machines: [], clusters: [] };
+  let isThere = false;
+  stop.addEventListener("abort", () => ended.resolve(options.once ? 1 : 0), { once: true });
+  const timer = options.once === undefined ? undefined : setTimeout(() => {
+    const missed = options.cluster
+      ? `cluster "${CLUSTER}" does not run`
+      : "machines have not joined";
+    console.error(`batuta: ${missed} after ${options.timeout} s`);
+    for (const line of describeLag(latest, options.machines)) console.error(`  ${line}`);
+    ended.resolve(1);
+  }, options.timeout * 1000);
+  const watch = watchLab(state, (status) => {
+    latest = status;
+    screen.show(status);
+    const isDone = options.cluster
+      ? isRunning(status, CLUSTER)
+      : haveJoined(status, options.machines);
+    if (!isDone || isThere) return;
+    isThere = true;
+    for (const line of whatNext(options)) screen.print(line);
+    if (options.once) ended.resolve(0);
+  }, watching.signal);
+  watch.catch((error) => {
+    if (!watching.signal.aborted) ended.reject(error);
+  });
+  try {
+    return await ended.promise;
+  } finally {
+    clearTimeout(timer);
+    watching.abort();
+  }
+}
+
+function whatNext({ cluster, machines, once, apiBind, state }: LabOptions): string[] {
+  const done = cluster ? `cluster "${CLUSTER}" is running` : `${machines} machines have joined`;
+  if (once) return [done];
+  const isPacked = Deno.build.standalone || Deno.mainModule.startsWith("file:///proc/self/fd/");
+  const ctl = isPacked ? "batuta ctl" : "npx --yes deno@2.9.3 task ctl";
+  const endpoint = apiBind === undefined ? "" : ` --endpoint http://${apiBind}`;
+  const isKept = state !== "memory" && state !== "sqlite";
+  return [
+    "",
+    done,
+    "",
+    "Look around from another terminal:",
+    `  ${ctl} list machines${endpoint}`,
+    `  ${ctl} get machinestatuses -o yaml${endpoint}`,
+    ...(cluster
+      ? [
+        `  ${ctl} get clusterstatuses ${CLUSTER} --watch${endpoint}`,
+        `  ${ctl} delete cluster ${CLUSTER}${endpoint}`,
+      ]
+      : [`  ${ctl} apply -f docs/examples/cluster.yaml${endpoint}`]),
+    "",
+    `Ctrl-C ends the lab${isKept ? "; its state stays" : " and throws its state away"}.`,
+  ];
+}
+
+/** Log lines go where they do not tear the table. */
+function logWriter(screen: Screen): (line: string) => void {
+  if (!Deno.stdout.isTerminal() || !Deno.stderr.isTerminal()) {
+    const encoder = new TextEncoder();
+    return (line) => void Deno.stderr.writeSync(encoder.encode(line));
+  }
+  return (line) => screen.print(line.trimEnd());
+}
+
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ["SIGTERM", "SIGINT"] as const) {
+    Deno.addSignalListener(name, () => stop.abort());
+  }
+  return stop.signal;
+}
