@@ -69,7 +69,16 @@ const RULES: readonly (readonly [from: string, rule: Rule])[] = [
   ["lab/", { any: ["base/", "proto/gen/", "rpc/", "link/", "talos/"] }],
   ["server/", { any: ALL.filter((target) => target !== "cli/" && target !== "lab/") }],
   ["cli/", {
-    any: ["base/", "rpc/", "cosi/resource.ts", "cosi/state/", "resources/", "proto/gen/"],
+    // The lab carries its example cluster as text.
+    any: [
+      "base/",
+      "rpc/",
+      "cosi/resource.ts",
+      "cosi/state/",
+      "resources/",
+      "proto/gen/",
+      "docs/examples/",
+    ],
     // A document is checked before anything of the server is loaded.
     dynamic: ["server/config/", "server/serve.ts", "lab/"],
   }],
