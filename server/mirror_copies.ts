@@ -64,9 +64,9 @@ export function createMirrorCopies(state: StateCore): MirrorCopies {
           const { type } = event.of;
           const id = `${machine}/${event.id}`;
           await remove({ namespace: TALOS_MIRROR_NAMESPACE, type, id });
-        } else if (event.of.type === TalosVersion.type) {
+        } else if (event.kind === "absent" && event.of.type === TalosVersion.type) {
           await put(machine, versionResource(await askVersion()));
-        } else await applySnapshot(machine, event.of, []);
+        } else if (event.kind === "absent") await applySnapshot(machine, event.of, []);
       }
     },
     removeMachine: async (machine) => {

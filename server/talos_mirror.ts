@@ -108,8 +108,10 @@ async function followMachine(
       const { state } = sessions.open(target);
       for await (const events of mirrorMachine(state, kinds, signal)) {
         attempt = 0;
-        health.put(machineId, { connected: true, lastError: "", credentialsRefused: false });
         await copies.apply(machineId, events, () => talos.version(target, { signal }));
+        // From here on the copies are as the machine is, not as it was before.
+        if (!events.some(({ kind }) => kind === "complete")) continue;
+        health.put(machineId, { connected: true, lastError: "", credentialsRefused: false });
       }
     } catch (error) {
       if (signal.aborted) return;

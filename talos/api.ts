@@ -9,12 +9,14 @@
  * @module
  */
 
+import { fromBinary } from "@bufbuild/protobuf";
 import { codeOf } from "../base/errors.ts";
+import { MachineConfigSpecSchema } from "../proto/gen/talos/config_pb.ts";
 import {
   ApplyConfigurationRequest_Mode,
   ResetRequest_WipeMode,
 } from "../proto/gen/talos/machine_pb.ts";
-import type { TalosSessions } from "./session.ts";
+import type { TalosSession, TalosSessions } from "./session.ts";
 import type { TalosTarget } from "./target.ts";
 
 /** Options of each call. */
@@ -41,13 +43,18 @@ export interface TalosVersionAnswer {
 /** Calls on machines. */
 export interface TalosApi {
   version(target: TalosTarget, options?: TalosCallOptions): Promise<TalosVersionAnswer>;
+  /** The configuration that a configured machine runs with; `undefined` when it has none. */
+  readConfiguration(target: TalosTarget, options?: TalosCallOptions): Promise<string | undefined>;
   /** Applies a complete configuration; the machine reboots by itself where it must. */
   applyConfiguration(
     target: TalosTarget,
     config: Uint8Array,
     options?: TalosCallOptions,
   ): Promise<void>;
-  /** Starts etcd on the first control plane; succeeds when that happened before. */
+  /**
+   * Starts etcd on the first control plane. A machine whose etcd runs is left alone, so that a call
+   * whose answer was lost can be repeated.
+   */
   bootstrap(target: TalosTarget, options?: TalosCallOptions): Promise<void>;
   /** Wipes the state of a machine, which then reboots into maintenance; its install stays. */
   reset(target: TalosTarget, graceful: boolean, options?: TalosCallOptions): Promise<void>;
@@ -72,6 +79,13 @@ const ETCD_TIMEOUT_MS = 60_000;
 /** Partitions that make a machine a member of a cluster; META and the boot assets stay. */
 const WIPED_PARTITIONS = ["EPHEMERAL", "STATE"];
 
+/** The resource of the configuration in force. */
+const ACTIVE_CONFIG = {
+  namespace: "config",
+  type: "MachineConfigs.config.talos.dev",
+  id: "v1alpha1",
+} as const;
+
 /** Creates the calls over a table of sessions. */
 export function createTalosApi(sessions: TalosSessions): TalosApi {
   const machine = (target: TalosTarget) => sessions.open(target).machine;
@@ -85,11 +99,24 @@ export function createTalosApi(sessions: TalosSessions): TalosApi {
         platform: first?.platform?.name ?? "",
       };
     },
+    readConfiguration: async (target, options) => {
+      try {
+        const { resource } = await sessions.open(target).state.get(
+          ACTIVE_CONFIG,
+          bounded(options),
+        );
+        const bytes = resource?.spec?.protoSpec ?? new Uint8Array();
+        return new TextDecoder().decode(fromBinary(MachineConfigSpecSchema, bytes).yamlMarshalled);
+      } catch (error) {
+        if (codeOf(error) !== "notFound") throw error;
+      }
+    },
     applyConfiguration: async (target, data, options) => {
       const mode = ApplyConfigurationRequest_Mode.AUTO;
       await machine(target).applyConfiguration({ data, mode }, bounded(options));
     },
     bootstrap: async (target, options) => {
+      if (await hasEtcd(machine(target), options)) return;
       try {
         await machine(target).bootstrap({}, bounded(options));
       } catch (error) {
@@ -123,6 +150,19 @@ export function createTalosApi(sessions: TalosSessions): TalosApi {
       await machine(target).metaWrite({ key, value }, bounded(options));
     },
   };
+}
+
+/** Whether etcd answers on a machine; one that was not started refuses or does not answer. */
+async function hasEtcd(
+  machine: TalosSession["machine"],
+  options: TalosCallOptions | undefined,
+): Promise<boolean> {
+  try {
+    const { messages } = await machine.etcdMemberList({ queryLocal: true }, bounded(options));
+    return (messages[0]?.members.length ?? 0) > 0;
+  } catch {
+    return false;
+  }
 }
 
 function bounded(

@@ -42,14 +42,17 @@ export type MirrorEvent =
   | { readonly kind: "put"; readonly resource: MirroredResource }
   | { readonly kind: "gone"; readonly of: MirroredKind; readonly id: string }
   /** The machine does not know this kind. */
-  | { readonly kind: "absent"; readonly of: MirroredKind };
+  | { readonly kind: "absent"; readonly of: MirroredKind }
+  /** Every kind has given its `snapshot` or `absent`. */
+  | { readonly kind: "complete" };
 
 type StateClient = Client<typeof State>;
 
 const DEFINITIONS = { namespace: "meta", type: "ResourceDefinitions.meta.cosi.dev" } as const;
 
 /**
- * Follows several kinds until the signal aborts. Every kind gives one `snapshot` or `absent` first.
+ * Follows several kinds until the signal aborts. Every kind gives one `snapshot` or `absent` first;
+ * after the last of them comes one `complete`.
  *
  * @throws CodedError of the first stream that ends: the caller opens all of them again, since the
  *   copies may be behind.
@@ -65,8 +68,13 @@ export async function* mirrorMachine(
   const combined = AbortSignal.any([signal, stop.signal]);
   let wake = Promise.withResolvers<void>();
   let failure: unknown;
+  let missing = kinds.length;
   const push = (event: MirrorEvent): void => {
     queue.push(event);
+    if (event.kind === "snapshot" || event.kind === "absent") missing -= 1;
+    if (missing === 0 && event.kind !== "put" && event.kind !== "gone") {
+      queue.push({ kind: "complete" });
+    }
     wake.resolve();
   };
   const follow = async (kind: MirroredKind): Promise<void> => {

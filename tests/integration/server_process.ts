@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * A server in a process of its own, for tests that use it as the world does and that kill it.
+ *
+ * @module
+ */
+
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { systemClock } from "../../base/clock.ts";
+import type { Resource, ResourceType } from "../../cosi/resource.ts";
+import { createRemoteState } from "../../cosi/state/grpc_client.ts";
+import type { State } from "../../cosi/state/state.ts";
+import { type Channel, createChannel } from "../../rpc/client.ts";
+import { dialTcp } from "../../rpc/tcp.ts";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+
+/** The join token of servers under test. */
+export const JOIN_TOKEN = "integration-token";
+
+/** The Talos that clusters under test run; emulated machines boot the same. */
+export const TALOS_VERSION = "1.12.11";
+
+/** A server under test with a state directory of its own. */
+export interface ServerProcess extends AsyncDisposable {
+  readonly apiPort: number;
+  readonly provisionPort: number;
+  /** What machines boot with. */
+  readonly kernelArgs: string;
+  readonly state: State;
+  /** Lines that the server logged, of all its runs. */
+  readonly logLines: readonly string[];
+  /** Sends a signal and waits for the end; returns the exit code. */
+  end(signal: Deno.Signal): Promise<number>;
+  /** Starts it again on the same state and ports. */
+  start(): Promise<void>;
+}
+
+/** Starts a server and waits until it is ready. */
+export async function startServerProcess(): Promise<ServerProcess> {
+  const directory = await Deno.makeTempDir();
+  const [apiPort, provisionPort] = [freeTcpPort(), freeTcpPort()];
+  const config = `${directory}/batuta.yaml`;
+  await Deno.writeTextFile(config, configuration(directory, apiPort, provisionPort));
+  const key = crypto.getRandomValues(new Uint8Array(32)).toBase64();
+  const logLines: string[] = [];
+  let run = await startRun(config, key, apiPort, logLines);
+  const channel = createChannel({
+    dial: (signal) => dialTcp({ hostname: "127.0.0.1", port: apiPort, signal }),
+    authority: `127.0.0.1:${apiPort}`,
+  });
+  const end = async (signal: Deno.Signal): Promise<number> => {
+    run.child.kill(signal);
+    const { code } = await run.child.status;
+    await run.reading;
+    return code;
+  };
+  return {
+    apiPort,
+    provisionPort,
+    kernelArgs: kernelArgs(provisionPort),
+    state: createRemoteState(channel),
+    logLines,
+    end,
+    start: async () => {
+      run = await startRun(config, key, apiPort, logLines);
+    },
+    [Symbol.asyncDispose]: () => dispose(channel, run, end, directory),
+  };
+}
+
+async function dispose(
+  channel: Channel,
+  run: Run,
+  end: (signal: Deno.Signal) => Promise<number>,
+  directory: string,
+): Promise<void> {
+  channel.close();
+  // A process that has ended by itself takes no signal.
+  await end("SIGKILL").catch(() => run.reading);
+  await Deno.remove(directory, { recursive: true });
+}
+
+function configuration(directory: string, apiPort: number, provisionPort: number): string {
+  const udpPort = freeUdpPort();
+  return `
+machineApiAdvertisedUrl: grpc://127.0.0.1:${provisionPort}
+api: {bindAddress: "127.0.0.1:${apiPort}"}
+siderolink:
+  bindAddress: "127.0.0.1:${provisionPort}"
+  allowLocalAdvertised: true
+  initialJoinToken: ${JOIN_TOKEN}
+wireguard: {mode: user, port: ${udpPort}, advertisedEndpoint: "127.0.0.1:${udpPort}"}
+state: {sqlite: {path: ${directory}/state.sqlite}, key: {env: BATUTA_STATE_KEY}}
+machineStore: {path: ${directory}/machines.sqlite}
+talosVersions: [{version: "${TALOS_VERSION}", kubernetes: ["1.34.1"]}]
+`;
+}
+
+function kernelArgs(provisionPort: number): string {
+  return [
+    `siderolink.api=grpc://127.0.0.1:${provisionPort}?jointoken=${JOIN_TOKEN}`,
+    "talos.events.sink=[fdae:41e4:649b:9303::1]:8091",
+    "talos.logging.kernel=tcp://[fdae:41e4:649b:9303::1]:8092",
+  ].join(" ");
+}
+
+interface Run {
+  readonly child: Deno.ChildProcess;
+  readonly reading: Promise<void>;
+}
+
+async function startRun(
+  config: string,
+  key: string,
+  apiPort: number,
+  logLines: string[],
+): Promise<Run> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "main.ts", "serve", "--config", config],
+    cwd: ROOT,
+    env: { BATUTA_STATE_KEY: key, DENO_NO_UPDATE_CHECK: "1" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const reading = readLines(child.stderr, logLines);
+  await within(30_000, "server is ready", async () => {
+    const reply = await fetch(`http://127.0.0.1:${apiPort}/readyz`).catch(() => undefined);
+    await reply?.body?.cancel();
+    return reply?.ok === true;
+  });
+  return { child, reading };
+}
+
+async function readLines(stream: ReadableStream<Uint8Array>, lines: string[]): Promise<void> {
+  let rest = "";
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop() ?? "";
+    lines.push(...parts);
+  }
+  if (rest !== "") lines.push(rest);
+}
+
+function freeTcpPort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+function freeUdpPort(): number {
+  const socket = Deno.listenDatagram({ transport: "udp", hostname: "127.0.0.1", port: 0 });
+  const { port } = socket.addr as Deno.NetAddr;
+  socket.close();
+  return port;
+}
+
+/** Between two looks at something that cannot be watched, in ms. */
+const LOOK_EVERY_MS = 50;
+
+/** Looks until a condition holds; fails after the deadline, naming what was waited for. */
+export async function within(
+  deadlineMs: number,
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+): Promise<void> {
+  const deadline = Date.now() + deadlineMs;
+  while (!await holds()) {
+    if (Date.now() > deadline) throw new Error(`Not within ${deadlineMs} ms: ${what}`);
+    await systemClock.sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** Creates a resource as a user does. */
+export async function createResource<T extends ResourceType>(
+  state: State,
+  type: T,
+  id: string,
+  spec: MessageInitShape<T["schema"]>,
+  labels: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const metadata = {
+    namespace: type.namespace,
+    type: type.type,
+    id,
+    version: 0,
+    owner: "",
+    phase: "running",
+    created: undefined,
+    updated: undefined,
+    finalizers: [],
+    labels,
+    annotations: {},
+  } as const;
+  const protoSpec = toBinary(type.schema, create(type.schema, spec));
+  await state.create({ metadata, protoSpec, yamlSpec: "" });
+}
+
+/** All resources of a type. */
+export async function listResources<T extends ResourceType>(
+  state: State,
+  type: T,
+): Promise<readonly Resource<T>[]> {
+  const found = await state.list({ namespace: type.namespace, type: type.type });
+  return found.map((raw) => ({
+    metadata: raw.metadata,
+    spec: raw.decode<T["schema"]>(type.schema),
+  }));
+}
