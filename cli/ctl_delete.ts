@@ -10,10 +10,9 @@ import { codeOf } from "../base/errors.ts";
 import type { Ref } from "../cosi/resource.ts";
 import type { State } from "../cosi/state/state.ts";
 import { type ConnectOptions, withState } from "./ctl_connect.ts";
-import { parseSelector } from "./ctl_selector.ts";
 import { untilInterrupted } from "./ctl_signal.ts";
 import { resolveType } from "./ctl_types.ts";
-import { usageError } from "./ctl_usage.ts";
+import { readSelector, usageError } from "./ctl_usage.ts";
 
 /** Options of `delete`. */
 interface DeleteOptions extends ConnectOptions {
@@ -38,7 +37,7 @@ export async function runDelete(
   if ((selector === undefined) === (ids.length === 0)) {
     throw usageError("delete needs either IDs or a selector");
   }
-  const query = selector === undefined ? undefined : parseSelector(selector);
+  const query = selector === undefined ? undefined : readSelector(selector);
   await withState(options, async (state) => {
     const definition = await resolveType(state, word);
     const namespace = options.namespace ?? definition.namespace;

@@ -9,10 +9,9 @@
 import type { RawResource } from "../cosi/state/raw_resource.ts";
 import type { Selection, State, StateEvent } from "../cosi/state/state.ts";
 import { type ConnectOptions, withState } from "./ctl_connect.ts";
-import { parseSelector } from "./ctl_selector.ts";
 import { untilInterrupted } from "./ctl_signal.ts";
 import { listDefinitions, resolveType, type TypeDefinition } from "./ctl_types.ts";
-import { usageError } from "./ctl_usage.ts";
+import { readSelector, usageError } from "./ctl_usage.ts";
 import { createPrinter, type Format, type Shown } from "./output.ts";
 import { createTable } from "./output_table.ts";
 import { isFancy, writeOutput } from "./output_write.ts";
@@ -39,7 +38,7 @@ export async function runGet(
   if (options.watch === true && ids.length > 1) {
     throw usageError("only one ID, or all resources of a type, can be watched");
   }
-  const selection = selector === undefined ? {} : { labelQueries: [parseSelector(selector)] };
+  const selection = selector === undefined ? {} : { labelQueries: [readSelector(selector)] };
   await withState(options, async (state) => {
     const definition = await resolveType(state, word);
     const namespace = options.namespace ?? definition.namespace;
