@@ -6,7 +6,7 @@ import { silentLogger } from "../base/log.ts";
 import { randomNodeAddress, SERVER_ADDRESS } from "./addresses.ts";
 import { type Device, startDevice } from "./device.ts";
 import { generateKey } from "./keys.ts";
-import { acceptOne, pattern, readAll, writeAll } from "./testing.ts";
+import { acceptOne, assertSame, pattern, readAll, writeAll } from "./testing.ts";
 
 interface Pair {
   readonly server: Device;
@@ -61,7 +61,7 @@ Deno.test("startDevice() carries some MiB each way between two devices", () =>
     const received = readAll(client);
     await writeAll(client, data);
     await client.closeWrite();
-    assert.deepEqual(await received, data);
+    assertSame(await received, data);
     await echo;
     client.close();
     value.stream.close();

@@ -6,6 +6,8 @@
  * @module
  */
 
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import type { ByteStream, IncomingStream, StreamListener } from "../rpc/stream.ts";
 
 /** Writes all of `data`. */
@@ -61,4 +63,12 @@ export function seededRandom(seed: number): () => number {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return ((t ^ (t >>> 14)) >>> 0) / 0x1_0000_0000;
   };
+}
+
+/** Compares large byte strings without printing them. */
+export function assertSame(actual: Uint8Array, expected: Uint8Array): void {
+  assert.equal(actual.length, expected.length);
+  if (Buffer.compare(actual, expected) === 0) return;
+  const at = actual.findIndex((byte, i) => byte !== expected[i]);
+  assert.fail(`Bytes differ from ${at} on`);
 }

@@ -55,6 +55,7 @@ export class TimerQueue {
   #sleep = new AbortController();
   #isClosed = false;
   #isRunning = false;
+  #runningMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -80,7 +81,9 @@ export class TimerQueue {
   /** Puts a timer where its `atMs` belongs; called by the timer. */
   moveUp(timer: Timer): void {
     if (this.#isClosed) return;
-    timer.dueMs = timer.atMs;
+    // What is set for this very moment while timers fire has to wait for the next turn, or a timer
+    // that sets itself again would never let go of the thread.
+    timer.dueMs = this.#isRunning ? Math.max(timer.atMs, this.#runningMs + 1) : timer.atMs;
     if (timer.slot < 0) {
       timer.slot = this.#heap.length;
       this.#heap.push(timer);
@@ -106,6 +109,7 @@ export class TimerQueue {
 
   #run(): void {
     const nowMs = this.#clock.nowMs();
+    this.#runningMs = nowMs;
     this.#isRunning = true;
     for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
       if (first.dueMs > nowMs || this.#isClosed) break;

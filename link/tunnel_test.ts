@@ -6,7 +6,7 @@ import { silentLogger } from "../base/log.ts";
 import { randomNodeAddress, SERVER_ADDRESS } from "./addresses.ts";
 import { type Device, startDevice } from "./device.ts";
 import { generateKey } from "./keys.ts";
-import { acceptOne, echo, pattern, readAll, writeAll } from "./testing.ts";
+import { acceptOne, assertSame, echo, pattern, readAll, writeAll } from "./testing.ts";
 import { startTunnel, type Tunnel } from "./tunnel.ts";
 
 interface Setup {
@@ -60,7 +60,7 @@ Deno.test("startTunnel() serves machines that dial", () =>
     const received = readAll(client);
     await writeAll(client, data);
     await client.closeWrite();
-    assert.deepEqual(await received, data);
+    assertSame(await received, data);
     await echoing;
     client.close();
     stream.close();
@@ -79,7 +79,7 @@ Deno.test("startTunnel() dials machines", () =>
     const received = readAll(client);
     await writeAll(client, data);
     await client.closeWrite();
-    assert.deepEqual(await received, data);
+    assertSame(await received, data);
     await echoing;
     const stats = (await tunnel.peers.stats()).get("m");
     assert.ok(stats !== undefined && stats.receivedBytes > data.length);
@@ -104,7 +104,7 @@ Deno.test("startTunnel() holds back a sender while nobody reads", () =>
     // A round trip through both threads and the tunnel: whatever could move has moved by then.
     for (let i = 0; i < 50; i++) await tunnel.peers.stats();
     assert.ok(written < data.length / 2, `${written} bytes were taken`);
-    assert.deepEqual(await readAll(stream), data);
+    assertSame(await readAll(stream), data);
     await writing;
     client.close();
     stream.close();

@@ -93,6 +93,8 @@ const WINDOW_SCALE = 7;
 const SMALLEST_MSS = 536;
 const SMALLEST_SEND_BUFFER = 128 * 1024;
 const LARGEST_SEND_BUFFER = 1024 * 1024;
+/** Less room in the buffer is not worth waking a writer for. */
+const SMALLEST_WRITE = 4096;
 const DELAYED_ACK_MS = 40;
 /** The first segments are acknowledged at once, which lets the peer find its rate sooner. */
 const QUICK_ACKS = 16;
@@ -176,9 +178,10 @@ export class TcpConnection {
 
   /** How much {@linkcode write} takes. */
   get writable(): number {
-    const wanted = 2 * this.#sender.congestion.windowBytes;
+    const wanted = 2 * Math.floor(this.#sender.congestion.windowBytes);
     const limit = Math.min(Math.max(wanted, SMALLEST_SEND_BUFFER), LARGEST_SEND_BUFFER);
-    return Math.max(0, limit - this.#sender.buffered);
+    const room = limit - this.#sender.buffered;
+    return room < SMALLEST_WRITE ? 0 : room;
   }
 
   /** Whether a SYN belongs to a later connection than this one. */

@@ -197,7 +197,7 @@ export class TcpSender {
         (flight.sentMs === this.#rackSentMs && seqDiff(flight.end, this.#rackEnd) < 0);
       if (!isBefore) continue;
       const leftMs = flight.sentMs + graceMs - nowMs;
-      if (leftMs > 0) waitMs = Math.min(waitMs, leftMs);
+      if (leftMs > 0) waitMs = Math.min(waitMs, Math.max(leftMs, 1));
       else {
         this.#markLost(flight);
         hasNewLoss = true;
