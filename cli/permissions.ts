@@ -1,28 +1,52 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * Gives up permissions that a subcommand does not need.
+ * Gives up the permissions that a subcommand does not need.
  *
- * The executable has one set of permissions for all subcommands. A subcommand that needs less drops
- * the rest before it does anything else: nothing in the process, nor in its workers, gets them back.
+ * The executable has one set of permissions, for all subcommands together. Before a subcommand is
+ * even loaded, it is left with its own: nothing in the process, nor in its workers, gets the rest
+ * back. Files and libraries that are open stay usable, so this comes before anything is opened.
  *
  * @module
  */
 
 import { CodedError } from "../base/errors.ts";
 
+const ALL = ["env", "ffi", "net", "read", "run", "sys", "write"] as const;
+
+/** A permission of the runtime. */
+export type Permission = (typeof ALL)[number];
+
 /**
- * Revokes permissions for the rest of the process.
- *
- * Files and databases that are open stay usable, so this comes before anything is opened. Programs
- * and native code can do what the process itself may not: who drops `write` drops `run` and `ffi` too.
+ * What each subcommand keeps. Whoever may run programs or load code can do all that the process
+ * itself may not, so only the editor's subcommand keeps `run`, and none keeps `ffi`.
+ */
+const KEPT: Readonly<Record<string, readonly Permission[]>> = {
+  serve: ["env", "net", "read", "sys", "write"],
+  lab: ["env", "net", "read", "sys", "write"],
+  ctl: ["env", "net", "read", "sys"],
+  "ctl edit": ["env", "net", "read", "run", "sys", "write"],
+  key: ["env", "net", "read", "sys"],
+};
+
+/** For all that reaches neither the network nor writes anything, such as `config` and help. */
+const KEPT_OTHERWISE: readonly Permission[] = ["env", "read", "sys"];
+
+/** The permissions that a command line needs. */
+export function permissionsOf(args: readonly string[]): readonly Permission[] {
+  const find = (name: string) => Object.hasOwn(KEPT, name) ? KEPT[name] : undefined;
+  return find(args.slice(0, 2).join(" ")) ?? find(args[0] ?? "") ?? KEPT_OTHERWISE;
+}
+
+/**
+ * Revokes all other permissions for the rest of the process.
  *
  * @throws CodedError `permissionDenied` when the runtime keeps one of them granted.
  */
-export function dropPermissions(names: readonly Deno.PermissionDescriptor["name"][]): void {
-  for (const name of names) {
-    const { state } = Deno.permissions.revokeSync({ name });
-    if (state !== "granted") continue;
+export function keepPermissions(kept: readonly Permission[]): void {
+  for (const name of ALL) {
+    if (kept.includes(name)) continue;
+    if (Deno.permissions.revokeSync({ name }).state !== "granted") continue;
     throw new CodedError("permissionDenied", `Cannot give up permission "${name}"`);
   }
 }

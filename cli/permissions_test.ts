@@ -1,48 +1,82 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 import { deepStrictEqual } from "node:assert/strict";
+import { type Permission, permissionsOf } from "./permissions.ts";
 
-/** Runs a program with all permissions that drops some and then tries what they would allow. */
-async function runDropping(names: readonly string[]): Promise<Record<string, string>> {
-  const program = `
-    import { dropPermissions } from "${new URL("permissions.ts", import.meta.url)}";
-    dropPermissions(${JSON.stringify(names)});
+const NAMES: readonly Permission[] = ["env", "ffi", "net", "read", "run", "sys", "write"];
+
+/** Runs a module under all permissions and reads the JSON that it prints last. */
+async function runModule(source: string): Promise<unknown> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", `--config=${new URL("../deno.json", import.meta.url).pathname}`, source],
+    stderr: "inherit",
+  }).output();
+  return JSON.parse(new TextDecoder().decode(stdout).trimEnd().split("\n").at(-1) ?? "");
+}
+
+/** The permissions that a process still has after it ran a command line. */
+async function permissionsAfter(args: readonly string[]): Promise<unknown> {
+  return await runModule(`
+    import { run } from "${new URL("program.ts", import.meta.url)}";
+    const names = ${JSON.stringify(NAMES)};
+    await run(${JSON.stringify(args)});
+    const granted = names.filter((name) => Deno.permissions.querySync({ name }).state === "granted");
+    console.log("\\n" + JSON.stringify(granted));
+    Deno.exitCode = 0;`);
+}
+
+Deno.test("permissionsOf() knows the subcommand, and the one of its subcommands that needs more", () => {
+  deepStrictEqual(permissionsOf(["ctl", "get", "links"]), ["env", "net", "read", "sys"]);
+  deepStrictEqual(permissionsOf(["ctl"]), ["env", "net", "read", "sys"]);
+  deepStrictEqual(permissionsOf(["ctl", "edit", "link", "a"]), [
+    "env",
+    "net",
+    "read",
+    "run",
+    "sys",
+    "write",
+  ]);
+  deepStrictEqual(permissionsOf(["key", "edit"]), ["env", "net", "read", "sys"]);
+  for (const args of [[], ["--help"], ["version"], ["toString"], ["constructor", "x"]]) {
+    deepStrictEqual(permissionsOf(args), ["env", "read", "sys"]);
+  }
+});
+
+Deno.test("run() leaves ctl without write, run and ffi", async () => {
+  deepStrictEqual(await permissionsAfter(["ctl", "completion", "bash"]), [
+    "env",
+    "net",
+    "read",
+    "sys",
+  ]);
+});
+
+Deno.test("keepPermissions() binds what comes after it", async () => {
+  const outcome = await runModule(`
+    import { keepPermissions } from "${new URL("permissions.ts", import.meta.url)}";
+    keepPermissions(["env", "net", "read"]);
     const attempts = {
-      write: () => Deno.makeTempFileSync(),
-      run: () => new Deno.Command(Deno.execPath(), { args: ["--version"] }).outputSync(),
-      ffi: () => Deno.dlopen("/nowhere.so", {}),
       env: () => Deno.env.get("HOME"),
+      ffi: () => Deno.dlopen("/nowhere.so", {}),
+      run: () => new Deno.Command(Deno.execPath(), { args: ["--version"] }).outputSync(),
+      sys: () => Deno.hostname(),
+      write: () => Deno.makeTempFileSync(),
     };
     const outcome = {};
     for (const [name, attempt] of Object.entries(attempts)) {
       try {
-        const file = attempt();
-        if (name === "write") Deno.removeSync(file);
+        attempt();
         outcome[name] = "done";
       } catch (error) {
         outcome[name] = error.name;
       }
     }
-    console.log(JSON.stringify(outcome));`;
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", "--no-lock", program],
-    stderr: "inherit",
-  }).output();
-  return JSON.parse(new TextDecoder().decode(stdout));
-}
-
-Deno.test("dropPermissions() takes what it names, and nothing else", async () => {
-  deepStrictEqual(await runDropping(["write", "run", "ffi"]), {
-    write: "NotCapable",
-    run: "NotCapable",
-    ffi: "NotCapable",
+    console.log(JSON.stringify(outcome));`);
+  deepStrictEqual(outcome, {
     env: "done",
-  });
-  deepStrictEqual(await runDropping(["env"]), {
-    write: "done",
-    run: "done",
-    // The library does not exist, so the attempt fails, but not for want of permission.
-    ffi: "Error",
-    env: "NotCapable",
+    ffi: "NotCapable",
+    run: "NotCapable",
+    sys: "NotCapable",
+    write: "NotCapable",
   });
 });

@@ -8,6 +8,7 @@
 
 import { Command, CommanderError } from "commander";
 import { formatError } from "../base/errors.ts";
+import { keepPermissions, permissionsOf } from "./permissions.ts";
 
 /** The subcommands with what help says of them. */
 const SUBCOMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -21,6 +22,7 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 
 /** Exit codes: 0 success, 1 failure, 2 wrong usage or configuration. */
 export async function run(args: readonly string[]): Promise<void> {
+  keepPermissions(permissionsOf(args));
   const name = args[0] ?? "";
   const load = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   const program = new Command("batuta")

@@ -22,10 +22,11 @@ import { ROOT } from "./tree.ts";
 export type Way = "DENORT_BIN" | "deno compile" | "packer";
 
 /**
- * What the program may do at most; a subcommand gives up at start what it does not need.
+ * What the program may do at most: the sum of what its subcommands need. Each of them gives up the
+ * rest before it is loaded (`cli/permissions.ts`).
  *
- * Files are not narrowed, because their paths come from the user; nor is the network, because UDP
- * to any peer needs all of it. Programs are never run and native code is never loaded.
+ * Files and environment are not narrowed, because their names come from the user; nor is the
+ * network, because UDP to any peer needs all of it. Native code is never loaded.
  */
 export const PERMISSIONS: readonly string[] = [
   "--no-prompt",
@@ -33,6 +34,7 @@ export const PERMISSIONS: readonly string[] = [
   "--allow-read",
   "--allow-write",
   "--allow-env",
+  "--allow-run",
   "--allow-sys=hostname",
 ];
 

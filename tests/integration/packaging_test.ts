@@ -28,8 +28,8 @@ Deno.test({
           read: "granted",
           write: "granted",
           env: "granted",
+          run: "granted",
           // What was not granted would have to be asked for, and the program never asks.
-          run: "prompt",
           ffi: "prompt",
           sys: "prompt",
         },
