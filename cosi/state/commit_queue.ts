@@ -38,9 +38,8 @@ interface Pending extends Change {
   readonly write: Write;
 }
 
-/** Bounds of one batch, so that no commit takes long and none is too large for a store. */
-const BATCH_CHANGES = 1024;
-const BATCH_BYTES = 4 << 20;
+/** Bounds of one batch, so that no commit takes long. */
+const BATCH_LIMITS = { changes: 1024, bytes: 4 << 20 };
 
 /** Writes that a store refused as a whole, and after which it goes on. */
 const REFUSALS: ReadonlySet<string> = new Set([
@@ -151,11 +150,12 @@ export class CommitQueue {
   }
 
   #takeBatch(): Pending[] {
+    const limits = this.#options.store.batchLimits ?? BATCH_LIMITS;
     let bytes = 0;
     let count = 0;
     for (const { next } of this.#pending) {
       bytes += next?.message.length ?? 0;
-      if (count > 0 && (count === BATCH_CHANGES || bytes > BATCH_BYTES)) break;
+      if (count > 0 && (count === limits.changes || bytes > limits.bytes)) break;
       count++;
     }
     const batch = this.#pending.slice(0, count);

@@ -28,6 +28,9 @@ const COMPRESS_FROM = 512;
 /** The largest record in bytes, against a damaged record that claims to be huge. */
 const RECORD_LIMIT = 64 << 20;
 
+/** A known text that a store keeps sealed: a wrong key is told even by an empty state. */
+export const KEY_CHECK = new TextEncoder().encode("state key check");
+
 /** The keys of a store. */
 export interface StateKeys {
   /** 32 bytes; what is written is encrypted with it. */

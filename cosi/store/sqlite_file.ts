@@ -13,7 +13,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { renameSync, statSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { CodedError, type ErrorCode } from "../../base/errors.ts";
-import type { Codec } from "./codec.ts";
+import { type Codec, KEY_CHECK } from "./codec.ts";
 
 /** The layout below; another number is refused. */
 const FORMAT = 1;
@@ -27,9 +27,6 @@ const SCHEMA = `
     kind INTEGER NOT NULL, id BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (kind, id)
   ) WITHOUT ROWID;
 `;
-
-/** A known text, sealed with the key: a wrong key is told even by an empty state. */
-const KEY_CHECK = new TextEncoder().encode("state key check");
 
 /** A kind in the file. */
 export interface KindRow {

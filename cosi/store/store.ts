@@ -46,6 +46,8 @@ export interface StoreImage {
 export interface Store {
   /** Whether `commit` has nothing to wait for, because nothing is kept. */
   readonly immediate: boolean;
+  /** The most that one batch may hold; a single change may be larger, and then be refused. */
+  readonly batchLimits?: { readonly changes: number; readonly bytes: number };
   /**
    * Reads what is stored. Throws with what is wrong and what to do about it when it cannot be read in
    * full: a state is never taken up in part.
