@@ -207,11 +207,13 @@ class LazyChannel implements Channel {
   ): Promise<void> {
     while (!call.done) {
       const session = this.#session ?? await this.#acquire(options.waitForReady ?? false);
-      if (call.done) return;
+      if (call.done) break;
       if (this.#open(call, session, path)) return opened();
       // All streams that the peer allows are taken; its session may also be ending.
       if (!session.draining) await new Promise<void>((resolve) => this.#roomWaiters.push(resolve));
     }
+    // The room that this call waited for is another one's.
+    this.#wakeOne();
   }
 
   #open(call: ClientCall, session: Session, path: string): boolean {
@@ -309,7 +311,12 @@ class LazyChannel implements Channel {
         reader: new FrameReader(stream),
         isServer: false,
         limits: this.#limits,
-        budget: { usedBytes: 0, maxBytes: Infinity },
+        budget: {
+          heldBytes: 0,
+          maxHeldBytes: Infinity,
+          unsentBytes: 0,
+          maxUnsentBytes: Infinity,
+        },
         events: {
           onRoom: () => {
             if (this.#session === undefined && !session.draining) {
@@ -325,6 +332,7 @@ class LazyChannel implements Channel {
             refuseAbove(session, lastStreamId);
             session.drain();
           },
+          onFault: (error) => this.#log.error("rpc session failed", { error }),
           onClosed: (error) => {
             signal.removeEventListener("abort", onAbort);
             this.#leave(session);

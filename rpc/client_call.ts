@@ -6,7 +6,7 @@
  * @module
  */
 
-import { CodedError } from "../base/errors.ts";
+import { CodedError, type ErrorCode } from "../base/errors.ts";
 import { compress, decompress } from "./compression.ts";
 import { Http2Code } from "./frames.ts";
 import type { H2Stream, StreamEvents } from "./h2_stream.ts";
@@ -110,7 +110,7 @@ export class ClientCall implements StreamEvents {
 
   /** Ends the call with an error and tells the peer. */
   cancel(
-    code: "cancelled" | "deadlineExceeded" | "unavailable" | "resourceExhausted" | "internal",
+    code: ErrorCode,
     text: string,
     cause?: unknown,
   ): void {

@@ -159,6 +159,7 @@ export class H2Stream {
       return;
     }
     const piece = { flag, bytes, at: -prefix };
+    session.account.noteUnsent(bytes.length);
     if (this.#queue === undefined) this.#queue = [piece];
     else this.#queue.push(piece);
     if (end) this.#end = { template: undefined, fields: undefined };
@@ -244,6 +245,9 @@ export class H2Stream {
   /** Lets go of everything; called when the session drops it. */
   release(): void {
     this.closed = true;
+    for (const { bytes, at } of this.#queue ?? []) {
+      this.#session.account.noteUnsent(Math.max(0, at) - bytes.length);
+    }
     this.#queue = undefined;
     this.#end = undefined;
     this.#settleReady();
@@ -287,6 +291,7 @@ export class H2Stream {
     }
     if (left > 0) buffer.set(piece.bytes.subarray(piece.at, piece.at + left), to);
     piece.at += left;
+    session.account.noteUnsent(-left);
     outbox.commit(to + left);
     this.sendWindow -= count;
     session.sendWindow -= count;

@@ -27,6 +27,10 @@ export type HttpHandler = () => HttpReply | Promise<HttpReply>;
 /** Handlers by path, for example `/healthz`. */
 export type HttpRoutes = Readonly<Record<string, HttpHandler>>;
 
+interface EncodedReply extends HttpReply {
+  readonly body: Uint8Array;
+}
+
 const encoder = new TextEncoder();
 const REASONS: Readonly<Record<number, string>> = {
   200: "OK",
@@ -41,25 +45,33 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 /** The reply to a method and a path. A handler that throws answers 500 without a reason. */
-export async function answerHttp(
+async function answerHttp(
   routes: HttpRoutes,
   method: string,
   target: string,
-): Promise<HttpReply> {
+): Promise<EncodedReply> {
   const path = target.split("?", 1)[0] ?? "";
   const handler = Object.hasOwn(routes, path) ? routes[path] : undefined;
   if (handler === undefined) return plain(404);
   if (method !== "GET" && method !== "HEAD") return plain(405);
   try {
-    return await handler();
+    return encoded(await handler());
   } catch {
     // A probe learns that it failed; why is not for strangers.
     return plain(500);
   }
 }
 
-function plain(status: number): HttpReply {
-  return { status, contentType: "text/plain", body: `${REASONS[status] ?? status}\n` };
+function plain(status: number): EncodedReply {
+  return encoded({ status, contentType: "text/plain", body: `${REASONS[status] ?? status}\n` });
+}
+
+function encoded({ status, contentType, body }: HttpReply): EncodedReply {
+  return {
+    status,
+    contentType,
+    body: body instanceof Uint8Array ? body : encoder.encode(body),
+  };
 }
 
 /** Answers a request that is no gRPC on an HTTP/2 stream, once it has arrived. */
@@ -72,11 +84,17 @@ export function answerHttp2(
   const method = block.known[Known.Method] ?? "";
   const path = block.known[Known.Path] ?? "";
   const startMs = performance.now();
+  const reply = (): void => {
+    const { session } = stream;
+    const isPost = method === "POST" && !Object.hasOwn(routes, path);
+    const replying = isPost ? Promise.resolve(plain(415)) : answerHttp(routes, method, path);
+    void replying.then((made) => session.protect(() => sendHttp2(stream, method, made)));
+  };
   stream.events = {
-    onHeaders: () => void replyHttp2(routes, stream, method, path),
+    onHeaders: reply,
     onData: (_buffer, start, end, isEnd) => {
       stream.consume(end - start);
-      if (isEnd) void replyHttp2(routes, stream, method, path);
+      if (isEnd) reply();
     },
     onReset: () => {},
     onCheck: (nowMs) => {
@@ -84,18 +102,11 @@ export function answerHttp2(
       if (!stream.remoteEnded && nowMs - startMs > requestStallMs) stream.reset(Http2Code.Cancel);
     },
   };
-  if (endStream) void replyHttp2(routes, stream, method, path);
+  if (endStream) reply();
 }
 
-async function replyHttp2(
-  routes: HttpRoutes,
-  stream: H2Stream,
-  method: string,
-  path: string,
-): Promise<void> {
-  const isPost = method === "POST" && !Object.hasOwn(routes, path);
-  const reply = isPost ? plain(415) : await answerHttp(routes, method, path);
-  const body = bodyOf(reply);
+function sendHttp2(stream: H2Stream, method: string, reply: EncodedReply): void {
+  const { body } = reply;
   const fields = [
     ":status",
     String(reply.status),
@@ -167,7 +178,7 @@ async function answerHead(stream: ByteStream, head: string, routes: HttpRoutes):
   const lines = head.split("\r\n");
   const request = /^([A-Z]+) ([!-~]+) HTTP\/1\.([01])$/.exec(lines[0] ?? "");
   const headers = parseHeaders(lines.slice(1));
-  let reply: HttpReply;
+  let reply: EncodedReply;
   let keepAlive = false;
   if (head === "too large") reply = plain(431);
   else if (request === null || headers === undefined) reply = plain(400);
@@ -178,7 +189,7 @@ async function answerHead(stream: ByteStream, head: string, routes: HttpRoutes):
     reply = await answerHttp(routes, request[1] ?? "", request[2] ?? "");
     keepAlive = request[3] === "1" && headers.get("connection")?.toLowerCase() !== "close";
   }
-  const body = bodyOf(reply);
+  const { body } = reply;
   const lead = `HTTP/1.1 ${reply.status} ${REASONS[reply.status] ?? "OK"}\r\n` +
     `content-type: ${reply.contentType}\r\ncontent-length: ${body.length}\r\n` +
     `${keepAlive ? "" : "connection: close\r\n"}\r\n`;
@@ -197,10 +208,6 @@ function parseHeaders(lines: readonly string[]): Map<string, string> | undefined
     headers.set(name, match[2] ?? "");
   }
   return headers;
-}
-
-function bodyOf(reply: HttpReply): Uint8Array {
-  return typeof reply.body === "string" ? encoder.encode(reply.body) : reply.body;
 }
 
 function asLatin1(bytes: Uint8Array): string {

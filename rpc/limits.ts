@@ -28,10 +28,14 @@ export interface Limits {
   readonly streamWindowBytes: number;
   /** Receive window of a connection. */
   readonly connectionWindowBytes: number;
-  /** Received message bytes held for one connection (parts of messages and unread ones). */
+  /** Received message bytes held for one connection: in part, unread, or of a running call. */
   readonly maxConnectionBufferBytes: number;
   /** The same for all connections of a server together. */
   readonly maxTotalBufferBytes: number;
+  /** Replies that wait for one connection's peer; a further unary reply is refused. */
+  readonly maxConnectionUnsentBytes: number;
+  /** The same for all connections of a server together. */
+  readonly maxTotalUnsentBytes: number;
   /** Bytes waiting to be written on one connection before reading from it and sending pause. */
   readonly writeHighWaterBytes: number;
   /** Streams that the peer resets or has reset by its errors, in ten seconds. */
@@ -90,6 +94,9 @@ export const DEFAULT_LIMITS: Limits = {
   maxConnectionBufferBytes: 64 * 1024 * 1024 + 1024 * 1024,
   // An eighth of the 2 GiB that the program is designed for.
   maxTotalBufferBytes: 256 * 1024 * 1024,
+  // Four replies of the largest size to a slow reader. Replies that share their bytes count each.
+  maxConnectionUnsentBytes: 128 * 1024 * 1024,
+  maxTotalUnsentBytes: 512 * 1024 * 1024,
   // Enough to keep a fast socket busy between two turns of the event loop.
   writeHighWaterBytes: 128 * 1024,
   // A client that cancels all its streams at once twice is still welcome.

@@ -89,7 +89,7 @@ export class MessageReader {
 
   /** Lets go of a partial message. */
   release(): void {
-    if (this.#body !== undefined) this.#session.unhold(this.#body.length);
+    if (this.#body !== undefined) this.#session.account.unhold(this.#body.length);
     this.#body = undefined;
     this.#bodyLength = this.#prefixLength = 0;
     this.#wanted = -1;
@@ -121,7 +121,7 @@ export class MessageReader {
     const before = this.#body?.length ?? 0;
     if (length > before) {
       const size = Math.min(this.#wanted, Math.max(length, before * GROWTH, FIRST_BODY_BYTES));
-      if (!this.#session.hold(size - before)) {
+      if (!this.#session.account.hold(size - before)) {
         return { code: Code.ResourceExhausted, message: "Too many bytes are being received" };
       }
       const body = new Uint8Array(size);
@@ -135,7 +135,7 @@ export class MessageReader {
 
   #complete(handle: MessageHandler): void {
     const body = this.#body as Uint8Array;
-    this.#session.unhold(body.length);
+    this.#session.account.unhold(body.length);
     this.#body = undefined;
     this.#bodyLength = 0;
     this.#wanted = -1;

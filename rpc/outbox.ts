@@ -35,7 +35,7 @@ export class Outbox {
   #sendingEnd = 0;
   #scheduled = false;
   #closed = false;
-  #finishing = false;
+  #finish: { promise: Promise<void>; resolve: () => void } | undefined;
   #corked = 0;
   /** When the current write began, in milliseconds of `performance.now()`; 0 while none is. */
   writingSinceMs = 0;
@@ -64,6 +64,7 @@ export class Outbox {
 
   /** Takes what was written up to `end` and sees to it that it leaves soon. */
   commit(end: number): void {
+    if (this.#closed) return;
     this.length = end;
     if (this.#scheduled || this.#corked > 0 || this.#sending !== undefined) return;
     this.#scheduled = true;
@@ -84,7 +85,7 @@ export class Outbox {
   flush(): void {
     if (this.#closed || this.#sending !== undefined) return;
     if (this.length === 0) {
-      if (this.#finishing) this.close();
+      this.#finish?.resolve();
       return;
     }
     this.#sending = this.buffer;
@@ -95,10 +96,16 @@ export class Outbox {
     this.#write();
   }
 
-  /** Closes the stream once everything gathered so far is written. */
-  finish(): void {
-    this.#finishing = true;
-    this.flush();
+  /** Resolves when everything gathered so far is written, or never will be. */
+  finish(): Promise<void> {
+    if (this.#finish === undefined) {
+      let resolve = (): void => {};
+      const promise = new Promise<void>((settle) => resolve = settle);
+      this.#finish = { promise, resolve };
+    }
+    if (this.#closed) this.#finish.resolve();
+    else this.flush();
+    return this.#finish.promise;
   }
 
   /** Drops everything and closes the stream. */
@@ -107,6 +114,7 @@ export class Outbox {
     this.#closed = true;
     this.buffer = EMPTY;
     this.length = 0;
+    this.#finish?.resolve();
     this.#stream.close();
   }
 

@@ -13,15 +13,11 @@ import type { H2Stream } from "./h2_stream.ts";
 import { type HeaderBlock, Known } from "./hpack_decoder.ts";
 import { answerHttp2, type HttpRoutes, serveHttp1 } from "./http1.ts";
 import { type Limits, withLimits } from "./limits.ts";
-import {
-  type CallEnvironment,
-  type CallObserver,
-  type Interceptor,
-  refuseCall,
-  ServerCall,
-} from "./server_call.ts";
+import type { CallEnvironment, CallObserver, Interceptor } from "./call_observer.ts";
+import { refuseCall, ServerCall } from "./server_call.ts";
 import type { Service, ServiceMethod } from "./service.ts";
-import { type BufferBudget, Session } from "./session.ts";
+import type { BufferBudget } from "./buffer_account.ts";
+import { Session } from "./session.ts";
 import { Code } from "./status.ts";
 import type { IncomingStream, StreamListener } from "./stream.ts";
 import { coarseWheel } from "./timer_wheel.ts";
@@ -75,7 +71,12 @@ class Server implements RpcServer {
   constructor(options: RpcServerOptions) {
     this.#options = options;
     this.#limits = withLimits(options.limits);
-    this.#budget = { usedBytes: 0, maxBytes: this.#limits.maxTotalBufferBytes };
+    this.#budget = {
+      heldBytes: 0,
+      maxHeldBytes: this.#limits.maxTotalBufferBytes,
+      unsentBytes: 0,
+      maxUnsentBytes: this.#limits.maxTotalUnsentBytes,
+    };
     this.#serviceNames = new Set(options.services.map(({ name }) => name));
     for (const method of options.services.flatMap(({ methods }) => methods)) {
       if (this.#methods.has(method.path)) {
@@ -171,6 +172,8 @@ class Server implements RpcServer {
       events: {
         onStream: (opened, block, endStream) =>
           this.#onStream(environment, opened, block, endStream),
+        onFault: (error) =>
+          this.#options.log.error("rpc connection failed", { address: remoteAddress, error }),
       },
     });
     connection.session = session;

@@ -9,7 +9,7 @@
  */
 
 import { CodedError } from "../base/errors.ts";
-import type { Logger } from "../base/log.ts";
+import type { CallEnvironment } from "./call_observer.ts";
 import { ACCEPTED_ENCODINGS, compress, decompress } from "./compression.ts";
 import { Http2Code } from "./frames.ts";
 import type { H2Stream, StreamEvents } from "./h2_stream.ts";
@@ -18,39 +18,13 @@ import type { HeaderTemplate } from "./hpack_encoder.ts";
 import { MessageQueue } from "./message_queue.ts";
 import { type MessageFault, MessageReader } from "./message_reader.ts";
 import { appendField, Metadata, type MetadataValue } from "./metadata.ts";
-import type { CallContext, MessageSink, MethodType, ServiceMethod } from "./service.ts";
+import type { CallContext, MessageSink, ServiceMethod } from "./service.ts";
 import { Code, encodeStatusMessage, statusOfError } from "./status.ts";
 import { fineWheel, type WheelTimer } from "./timer_wheel.ts";
 import { parseTimeout } from "./timeouts.ts";
 
-/** A method as observers and interceptors see it. */
-export interface CalledMethod {
-  readonly service: string;
-  readonly name: string;
-  readonly type: MethodType;
-}
-
-/** Learns of calls; it must not throw. */
-export interface CallObserver {
-  callStarted?(method: CalledMethod): void;
-  callEnded?(method: CalledMethod, code: Code, durationMs: number): void;
-  messageReceived?(method: CalledMethod): void;
-  messageSent?(method: CalledMethod): void;
-  /** A handler threw something that is no `CodedError`. */
-  panicked?(method: CalledMethod, error: unknown): void;
-}
-
-/** Runs before the handler and refuses the call by throwing a `CodedError`. */
-export type Interceptor = (context: CallContext, method: CalledMethod) => void | Promise<void>;
-
-/** What all calls of a connection share. */
-export interface CallEnvironment {
-  readonly log: Logger;
-  readonly observer: CallObserver;
-  readonly interceptors: readonly Interceptor[];
-  readonly remoteAddress: string;
-  readonly remotePort: number;
-}
+// Smaller messages are bounded well enough by the windows and the number of streams.
+const HELD_BYTES = 16 * 1024;
 
 const REPLY_HEADERS: HeaderTemplate = {
   fields: [":status", "200", "content-type", "application/grpc"],
@@ -101,6 +75,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   #request: Uint8Array | undefined;
   #requests: MessageQueue<Uint8Array> | undefined;
   #queuedBytes = 0;
+  #heldBytes = 0;
   #owedBytes = 0;
   #lastDataMs: number;
 
@@ -124,7 +99,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
     this.deadlineMs = Number.isNaN(deadlineMs) ? undefined : deadlineMs;
     if (Number.isNaN(deadlineMs)) this.#finish(Code.Internal, "A grpc-timeout that is not valid");
     else if (deadlineMs !== undefined) {
-      this.#timer = fineWheel.schedule(deadlineMs, () => this.#expire());
+      this.#timer = fineWheel.schedule(deadlineMs, this.#expire);
     }
     if (this.#encoding !== undefined && !["identity", "gzip"].includes(this.#encoding)) {
       this.setTrailerField("grpc-accept-encoding", ACCEPTED_ENCODINGS);
@@ -245,6 +220,12 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
         return this.#fail(error);
       }
     }
+    if (message.length >= HELD_BYTES) {
+      if (!this.#stream.session.account.hold(message.length)) {
+        return this.#finish(Code.ResourceExhausted, "Too many bytes are being received");
+      }
+      this.#heldBytes += message.length;
+    }
     this.#environment.observer.messageReceived?.(this.#method);
     if (this.#requests !== undefined) {
       this.#queuedBytes += message.length;
@@ -260,6 +241,10 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   #taken(bytes: Uint8Array): void {
     this.wasCompressed = this.#compressedFlags?.shift() ?? false;
     this.#queuedBytes -= bytes.length;
+    if (bytes.length >= HELD_BYTES && !this.#done) {
+      this.#stream.session.account.unhold(bytes.length);
+      this.#heldBytes -= bytes.length;
+    }
     if (this.#owedBytes === 0 || this.#queuedBytes > this.#windowBytes()) return;
     this.#stream.consume(this.#owedBytes);
     this.#owedBytes = 0;
@@ -303,10 +288,10 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
         return this.#fail(error);
       }
       if (reply instanceof Uint8Array) this.#reply(reply);
-      else reply.then(this.#reply, this.#fail);
+      else reply.then(this.#replyLater, this.#failLater);
       return;
     }
-    this.#runStream(request).then(this.#succeed, this.#fail);
+    this.#runStream(request).then(this.#succeed, this.#failLater);
   }
 
   async #runStream(request: Uint8Array | undefined): Promise<void> {
@@ -330,20 +315,33 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
     }
   }
 
-  readonly #reply = (message: Uint8Array): void => {
-    if (this.#done) return;
-    this.send(message);
-    this.#succeed();
-  };
+  // What runs from here on after a promise has nobody above it to catch what it throws.
+  readonly #replyLater = (message: Uint8Array): void =>
+    this.#stream.session.protect(() => this.#reply(message));
 
-  readonly #succeed = (): void => {
+  readonly #failLater = (error: unknown): void =>
+    this.#stream.session.protect(() => this.#fail(error));
+
+  readonly #succeed = (): void => this.#stream.session.protect(() => this.#endWell());
+
+  #reply(message: Uint8Array): void {
+    if (this.#done) return;
+    if (!(message instanceof Uint8Array)) return this.#fail(new TypeError("A reply without bytes"));
+    if (!this.#stream.session.account.mayWait(message.length)) {
+      return this.#finish(Code.ResourceExhausted, "Too many replies wait to be taken");
+    }
+    this.send(message);
+    this.#endWell();
+  }
+
+  #endWell(): void {
     if (this.#done) return;
     this.sendHeaders();
     this.#end(Code.Ok);
     this.#stream.sendTrailers(OK_TRAILERS, this.#trailers);
-  };
+  }
 
-  readonly #fail = (error: unknown): void => {
+  #fail(error: unknown): void {
     if (this.#done) return;
     const code = statusOfError(error);
     if (code !== undefined) return this.#finish(code, (error as Error).message);
@@ -351,15 +349,17 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
     observer.panicked?.(this.#method, error);
     log.error("rpc handler failed", { id: this.#method.path, error });
     this.#finish(Code.Internal, "internal error");
-  };
+  }
 
   #fault(fault: MessageFault): void {
     this.#finish(fault.code, fault.message);
   }
 
-  #expire(): void {
-    this.#finish(Code.DeadlineExceeded, "The deadline of the call has passed");
-  }
+  readonly #expire = (): void => {
+    this.#stream.session.protect(() =>
+      this.#finish(Code.DeadlineExceeded, "The deadline of the call has passed")
+    );
+  };
 
   #finish(code: Code, message: string): void {
     if (this.#done) return;
@@ -379,6 +379,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
 
   #end(code: Code): void {
     this.#done = true;
+    if (this.#heldBytes > 0) this.#stream.session.account.unhold(this.#heldBytes);
     this.#timer?.cancel();
     this.#reader?.release();
     const { observer } = this.#environment;

@@ -9,6 +9,7 @@
  * @module
  */
 
+import { BufferAccount, type BufferBudget } from "./buffer_account.ts";
 import { ClosedStreams } from "./closed_streams.ts";
 import { Flood } from "./flood_guard.ts";
 import { ConnectionFault, DEFAULT_WINDOW_BYTES, Http2Code, Setting } from "./frames.ts";
@@ -31,14 +32,10 @@ export interface SessionEvents {
   onRoom?(): void;
   /** The peer ends the connection; streams above `lastStreamId` were not processed. */
   onGoaway?(lastStreamId: number, code: number, text: string): void;
+  /** Something of ours failed, which ends the connection. */
+  onFault?(error: unknown): void;
   /** The connection is over; all streams have been told. */
   onClosed?(error: unknown): void;
-}
-
-/** Received bytes that are held, over all sessions that share it. */
-export interface BufferBudget {
-  usedBytes: number;
-  readonly maxBytes: number;
 }
 
 /** Options of {@linkcode Session}. */
@@ -55,6 +52,10 @@ const NO_EVENTS: StreamEvents = { onHeaders: () => {}, onData: () => {}, onReset
 const KEEPALIVE_PING = 0xba7;
 const DRAIN_PING = 0xd7a;
 
+// How long, and over how many bytes, the last frames may take to reach the peer.
+const LINGER_MS = 1000;
+const LINGER_BYTES = 1024 * 1024;
+
 /** One connection. {@linkcode Session.run} drives it until it is over. */
 export class Session {
   readonly isServer: boolean;
@@ -62,10 +63,11 @@ export class Session {
   readonly events: SessionEvents;
   readonly outbox: Outbox;
   readonly writer: FrameWriter;
+  readonly account: BufferAccount;
   readonly closedStreams = new ClosedStreams();
   readonly streams = new Map<number, H2Stream>();
+  readonly #stream: ByteStream;
   readonly #reader: FrameReader;
-  readonly #budget: BufferBudget;
   readonly #dispatch: FrameDispatch;
   /** What the peer still takes over all streams. */
   sendWindow = DEFAULT_WINDOW_BYTES;
@@ -79,7 +81,6 @@ export class Session {
   draining = false;
   closed = false;
   #recvOwed = 0;
-  #bufferedBytes = 0;
   #nextStreamId = 1;
   #line: H2Stream[] = [];
   #roomWaiter: (() => void) | undefined;
@@ -89,15 +90,18 @@ export class Session {
   #idleSinceMs = performance.now();
   #check: WheelTimer | undefined;
   #drainLastId = -1;
+  #linger: WheelTimer | undefined;
+  #discarded = 0;
 
   constructor(options: SessionOptions) {
     this.isServer = options.isServer;
     this.limits = options.limits;
     this.events = options.events;
+    this.#stream = options.stream;
     this.#reader = options.reader;
-    this.#budget = options.budget;
+    this.account = new BufferAccount(options.limits, options.budget);
     this.outbox = new Outbox(options.stream, {
-      onWritten: () => this.#onWritten(),
+      onWritten: () => this.protect(this.#onWritten),
       onWriteFailed: (error) => this.close(error),
     });
     this.writer = new FrameWriter(this.outbox, options.limits.headerTableBytes);
@@ -109,19 +113,34 @@ export class Session {
   async run(): Promise<void> {
     fineWheel.retain();
     this.#scheduleCheck();
-    let fault: unknown;
     try {
-      while (!this.closed && this.#handleRead()) {
+      for (;;) {
+        if (!this.closed) this.protect(this.#handleRead);
+        if (this.closed && !this.#discardRead()) break;
         if (this.outbox.pendingBytes > 2 * this.limits.writeHighWaterBytes) await this.#room();
-        if (this.closed || !(await this.#reader.read())) break;
+        if (!(await this.#reader.read())) break;
         this.lastReadMs = performance.now();
       }
+      this.close();
     } catch (error) {
-      fault = error;
+      // Reading failed: the peer is gone.
+      this.close(error);
     }
-    this.close(fault);
+    this.#linger?.cancel();
+    this.outbox.close();
     this.#reader.release();
     fineWheel.release();
+  }
+
+  /** Runs a piece of work whose failure may end this connection, but nothing else. */
+  protect(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (error instanceof ConnectionFault) return this.close(error);
+      this.events.onFault?.(error);
+      this.close(new ConnectionFault(Http2Code.InternalError, "internal error"));
+    }
   }
 
   /** Whether more data may be put into the connection's buffer. */
@@ -136,7 +155,10 @@ export class Session {
     fields: readonly string[] | undefined,
   ): H2Stream | undefined {
     if (this.closed || this.draining || this.streams.size >= this.peerMaxStreams) return undefined;
-    if (this.#nextStreamId > 0x7fff_fff0) return undefined;
+    if (this.#nextStreamId > 0x7fff_fff0) {
+      this.drain();
+      return undefined;
+    }
     const id = this.#nextStreamId;
     this.#nextStreamId += 2;
     const stream = this.#addStream(id, events);
@@ -207,23 +229,6 @@ export class Session {
     this.#recvOwed = 0;
   }
 
-  /** Accounts for received bytes that are held. Returns `false` when they are too many. */
-  hold(bytes: number): boolean {
-    if (
-      this.#bufferedBytes + bytes > this.limits.maxConnectionBufferBytes ||
-      this.#budget.usedBytes + bytes > this.#budget.maxBytes
-    ) return false;
-    this.#bufferedBytes += bytes;
-    this.#budget.usedBytes += bytes;
-    return true;
-  }
-
-  /** Ends the account of bytes that were held. */
-  unhold(bytes: number): void {
-    this.#bufferedBytes -= bytes;
-    this.#budget.usedBytes -= bytes;
-  }
-
   /** Handles the answer to a PING of ours. */
   onPong(kind: number): void {
     if (kind === KEEPALIVE_PING) this.#pingSentMs = 0;
@@ -264,7 +269,7 @@ export class Session {
     this.#roomWaiter?.();
     if (error instanceof ConnectionFault) {
       this.writer.goaway(this.#dispatch.lastPeerStreamId, error.code, error.message);
-      this.outbox.finish();
+      this.#windDown();
     }
     for (const stream of [...this.streams.values()]) {
       this.streams.delete(stream.id);
@@ -285,20 +290,36 @@ export class Session {
     return stream;
   }
 
-  #handleRead(): boolean {
+  readonly #handleRead = (): void => {
     this.outbox.cork();
     try {
       this.#dispatch.handle(this.#reader);
-      return true;
     } finally {
       this.outbox.uncork();
     }
+  };
+
+  /** Drops what was read after the end; returns whether to go on reading. */
+  #discardRead(): boolean {
+    const { unreadBytes } = this.#reader;
+    this.#discarded += unreadBytes;
+    this.#reader.skip(unreadBytes);
+    return this.#linger !== undefined && this.#discarded < LINGER_BYTES;
   }
 
-  #onWritten(): void {
-    this.pump();
-    if (this.outbox.pendingBytes <= this.limits.writeHighWaterBytes) this.#roomWaiter?.();
+  /**
+   * Sends what is left and waits a moment for the peer to read it. Closing at once, with bytes of the
+   * peer unread, would reset the connection and take the last frames with it.
+   */
+  #windDown(): void {
+    this.#linger = coarseWheel.schedule(LINGER_MS, () => this.outbox.close());
+    this.outbox.finish().then(() => this.#stream.closeWrite()).catch(() => this.outbox.close());
   }
+
+  readonly #onWritten = (): void => {
+    this.pump();
+    if (this.outbox.pendingBytes <= 2 * this.limits.writeHighWaterBytes) this.#roomWaiter?.();
+  };
 
   async #room(): Promise<void> {
     await new Promise<void>((resolve) => this.#roomWaiter = resolve);
@@ -326,7 +347,7 @@ export class Session {
     if (!this.isServer) this.writer.goaway(0, Http2Code.NoError, "");
     this.closed = true;
     this.#check?.cancel();
-    this.outbox.finish();
+    this.#windDown();
     this.events.onClosed?.(undefined);
   }
 
@@ -339,7 +360,7 @@ export class Session {
     );
     const period = Math.min(5000, Math.max(100, shortest / 4));
     const check = (): void => {
-      this.#runChecks(performance.now());
+      this.protect(() => this.#runChecks(performance.now()));
       if (!this.closed) this.#check = coarseWheel.schedule(period, check);
     };
     if (!this.closed) this.#check = coarseWheel.schedule(period, check);
