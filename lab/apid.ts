@@ -16,6 +16,7 @@ import { issueMachineServerCertificate } from "../talos/config/certificates.ts";
 import { type CertificateAndKey, createCa } from "../talos/config/pki.ts";
 import { guardService, isMaintenanceMethod, mayCall, rolesOfCertificate } from "./access.ts";
 import type { ApidMode, Boot } from "./boot.ts";
+import { isIssuedBy } from "./client_certificate.ts";
 import { imageService, lifecycleService } from "./lifecycle_service.ts";
 import { countCall } from "./machine_core.ts";
 import { machineService, storageService } from "./machine_service.ts";
@@ -69,7 +70,7 @@ async function serveClient(
       key: certificate.key,
       ...(apid.kind === "mtls" ? { ca: apid.authorities, requestClientCert: "require" } : {}),
     });
-    const roles = rolesOf(apid, secure, incoming.remoteAddress);
+    const roles = rolesOf(apid, secure, incoming.remoteAddress, servers.nowMs());
     await servers.of(roles).handle({ ...incoming, stream: secure });
   } catch (error) {
     servers.log.debug("client of an emulated machine refused", {
@@ -83,13 +84,19 @@ async function serveClient(
   }
 }
 
-function rolesOf(apid: ApidMode, { peerCertificate }: TlsStream, address: string): Set<string> {
+function rolesOf(
+  apid: ApidMode,
+  { peerCertificate }: TlsStream,
+  address: string,
+  nowMs: number,
+): Set<string> {
   if (apid.kind === "maintenance") {
     // Whoever comes through the tunnel is an administrator.
     return new Set([isTunnelAddress(ipv6Bytes(address)) ? "os:admin" : "os:reader"]);
   }
-  if (peerCertificate === undefined) {
-    throw new CodedError("unauthenticated", "a client certificate is required");
+  // The TLS layer below asks for a certificate but does not look who signed it.
+  if (peerCertificate === undefined || !isIssuedBy(peerCertificate, apid.authorities, nowMs)) {
+    throw new CodedError("unauthenticated", "a client certificate of the cluster is required");
   }
   return rolesOfCertificate(peerCertificate.toString());
 }
@@ -103,6 +110,11 @@ class RoleServers {
   constructor(boot: Boot, apid: ApidMode) {
     this.#boot = boot;
     this.#apid = apid;
+  }
+
+  /** The time of the machine. */
+  nowMs(): number {
+    return this.#boot.core.clock.nowMs();
   }
 
   /** Where refusals are told. */

@@ -6,12 +6,13 @@
  * @module
  */
 
-import { X509Certificate } from "node:crypto";
+import type { X509Certificate } from "node:crypto";
 import type { ByteStream } from "../rpc/stream.ts";
 import { wrapTlsServer } from "../rpc/tls.ts";
 import { issueApiServerCertificate } from "../talos/config/certificates.ts";
 import type { CertificateAndKey } from "../talos/config/pki.ts";
 import { type Boot, isControlPlane } from "./boot.ts";
+import { isIssuedBy } from "./client_certificate.ts";
 import { serveHttp } from "./http.ts";
 import { isAddress } from "./join.ts";
 import { answerKubernetes, type KubernetesUser } from "./kubernetes_api.ts";
@@ -144,7 +145,7 @@ async function serveClient(
       requestClientCert: "request",
       alpn: ["http/1.1"],
     });
-    const user = userOf(secure.peerCertificate, new X509Certificate(authority), core.clock.nowMs());
+    const user = userOf(secure.peerCertificate, authority, core.clock.nowMs());
     await serveHttp(secure, ({ method, target, body }) => {
       countCall(core, "Kubernetes");
       const [path = "/", query = ""] = target.split("?", 2);
@@ -162,9 +163,9 @@ async function serveClient(
 }
 
 /** What a client certificate says; without one of the cluster's authority the user is nobody. */
-export function userOf(
+function userOf(
   certificate: X509Certificate | undefined,
-  authority: X509Certificate,
+  authority: string,
   nowMs: number,
 ): KubernetesUser | undefined {
   if (certificate === undefined || !isIssuedBy(certificate, authority, nowMs)) return undefined;
@@ -172,13 +173,4 @@ export function userOf(
   const valuesOf = (key: string): string[] =>
     parts.filter((part) => part.startsWith(`${key}=`)).map((part) => part.slice(key.length + 1));
   return { name: valuesOf("CN")[0] ?? "", groups: valuesOf("O") };
-}
-
-function isIssuedBy(
-  certificate: X509Certificate,
-  authority: X509Certificate,
-  nowMs: number,
-): boolean {
-  return Date.parse(certificate.validFrom) <= nowMs && nowMs <= Date.parse(certificate.validTo) &&
-    certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
 }

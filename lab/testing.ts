@@ -49,6 +49,8 @@ export interface TestServer {
    * for ten seconds: a machine that has just changed its mode may not listen yet.
    */
   connect(address: string, credentials?: TestCredentials): Promise<Channel>;
+  /** A channel that is not connected yet; closed with the server. */
+  channel(address: string, credentials?: TestCredentials): Channel;
   close(): Promise<void>;
 }
 
@@ -97,8 +99,13 @@ export async function startTestServer(): Promise<TestServer> {
   const listener = listenTcp({ hostname: "127.0.0.1", port: 0 });
   const sinks = await startSinks(device, addresses);
   const channels = new Set<Channel>();
+  const openChannel = (address: string, credentials?: TestCredentials): Channel => {
+    const channel = machineChannel(device, address, credentials);
+    channels.add(channel);
+    return channel;
+  };
   const running = provision.serve(listener);
-  const server: TestServer = {
+  return {
     kernelArgs: `siderolink.api=grpc://127.0.0.1:${listener.port}?jointoken=${TEST_TOKEN} ` +
       `talos.events.sink=[${SERVER_ADDRESS}]:${EVENTS_PORT} ` +
       `talos.logging.kernel=tcp://[${SERVER_ADDRESS}]:${LOGS_PORT}`,
@@ -114,9 +121,9 @@ export async function startTestServer(): Promise<TestServer> {
       sinks.control.failEvents = value;
     },
     dial: (address, port) => device.net.dial(address, port),
+    channel: openChannel,
     connect: async (address, credentials) => {
-      const channel = machineChannel(device, address, credentials);
-      channels.add(channel);
+      const channel = openChannel(address, credentials);
       await connected(channel);
       return channel;
     },
@@ -128,7 +135,6 @@ export async function startTestServer(): Promise<TestServer> {
       await device.close();
     },
   };
-  return server;
 }
 
 const CONNECT_MS = 10_000;
