@@ -13,11 +13,11 @@ import { startRuntime } from "../cosi/runtime/runtime.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import { secureRandom, SERVER_ADDRESS } from "../link/addresses.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
-import { type Context, inBackground } from "./context.ts";
+import type { Context } from "./context.ts";
 import type { MachineChannel } from "./machine_channel.ts";
 import { engineMetrics } from "./metrics.ts";
 import { encodeToken } from "./seed_tokens.ts";
-import { createTeardownPort, destroyTornDown } from "./user_resources.ts";
+import { createTeardownPort } from "./teardown_port.ts";
 
 /** Starts all controllers, and the removal of what users tore down. */
 export function startControllers(
@@ -25,7 +25,7 @@ export function startControllers(
   state: StateCore,
   { tunnel, talos, mirror }: MachineChannel,
 ): void {
-  const { config, log, cleanup, registry, signal, fail } = context;
+  const { config, log, cleanup, registry, fail } = context;
   const clock = systemClock;
   const balancers = createBalancers({ net: tunnel.net, clock, log });
   cleanup.defer(() => balancers.close());
@@ -50,8 +50,13 @@ export function startControllers(
     patchText: ({ spec }) => spec.data,
   });
   const metrics = engineMetrics(registry);
-  const runtime = startRuntime({ state, controllers, logger: log, metrics, onFatal: fail });
+  const runtime = startRuntime({
+    state,
+    controllers,
+    destroys: CATALOGUE.filter(({ access }) => typeof access === "object"),
+    logger: log,
+    metrics,
+    onFatal: fail,
+  });
   cleanup.defer(() => runtime.stop());
-  const written = CATALOGUE.filter(({ access }) => typeof access === "object");
-  inBackground(context, destroyTornDown(state, written, log, signal));
 }
