@@ -167,7 +167,7 @@ export class CommitQueue {
   async #commit(batch: readonly Pending[]): Promise<void> {
     try {
       await this.#options.store.commit({
-        revision: this.#revision,
+        revision: batch[batch.length - 1]?.revision ?? this.#revision,
         changes: batch.map(({ table, id, stored, next, revision }) => ({
           ref: { namespace: table.namespace, type: table.type, id },
           resource: next,
@@ -176,7 +176,10 @@ export class CommitQueue {
         })),
       });
     } catch (error) {
-      this.#failed(batch, error);
+      // One change that the store cannot take must not cost the others of its batch.
+      if (codeOf(error) === "invalidArgument" && batch.length > 1) {
+        for (const change of batch) await this.#commit([change]);
+      } else this.#failed(batch, error);
       return;
     }
     this.#options.apply(batch);

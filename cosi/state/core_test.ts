@@ -119,6 +119,33 @@ Deno.test("openState() goes on after the store refused a batch", async () => {
   await state.close();
 });
 
+Deno.test("openState() does not let one change that the store cannot take cost the others", async () => {
+  const { store, commits } = manualStore();
+  const state = await openState({ store });
+  const first = state.create(draft("first"));
+  await settle();
+  const writes = Promise.allSettled(["a", "b", "c"].map((id) => state.create(draft(id))));
+  commits[0]?.resolve();
+  await first;
+  await settle();
+  const tooLarge = new CodedError("invalidArgument", "Too large");
+  commits[1]?.reject(tooLarge);
+  for (const [index, outcome] of ["stored", "refused", "stored"].entries()) {
+    await settle();
+    const commit = commits[index + 2];
+    strictEqual(commit?.batch.changes.length, 1);
+    if (outcome === "stored") commit.resolve();
+    else commit.reject(tooLarge);
+  }
+  deepStrictEqual((await writes).map(({ status }) => status), [
+    "fulfilled",
+    "rejected",
+    "fulfilled",
+  ]);
+  deepStrictEqual(state.snapshot(KIND).map(({ metadata }) => metadata.id), ["a", "c", "first"]);
+  await state.close();
+});
+
 Deno.test("openState() takes no more writes when it is unknown what the store holds", async () => {
   const { store, commits } = manualStore();
   const failures: unknown[] = [];

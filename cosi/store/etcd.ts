@@ -22,15 +22,9 @@ import { RawResource } from "../state/raw_resource.ts";
 import { type Codec, createCodec, KEY_CHECK, type StateKeys } from "./codec.ts";
 import { decodeEpochs, encodeEpochs } from "./epochs.ts";
 import { createEtcdClient, type EtcdClient, type EtcdClientOptions } from "./etcd_client.ts";
-import {
-  decodeNumber,
-  encodeNumbers,
-  type EtcdLayout,
-  etcdLayout,
-  type KindNumbers,
-  rangeEnd,
-} from "./etcd_layout.ts";
+import { type EtcdLayout, etcdLayout, rangeEnd } from "./etcd_layout.ts";
 import { campaign, type Leadership } from "./etcd_leadership.ts";
+import { decodeNumber, encodeNumbers, type KindNumbers } from "./numbers.ts";
 import type { Store, StoreBatch, StoreImage } from "./store.ts";
 
 /** Options of {@linkcode openEtcdStore}. */

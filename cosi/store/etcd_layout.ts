@@ -71,25 +71,3 @@ export function etcdLayout(prefix: string): EtcdLayout {
     },
   };
 }
-
-/** A number of a kind: the revision of its last change and how many resources it has. */
-export interface KindNumbers {
-  readonly revision: number;
-  readonly count: number;
-}
-
-/** Writes numbers as 8 bytes each, big-endian. */
-export function encodeNumbers(...numbers: readonly number[]): Uint8Array {
-  const bytes = new Uint8Array(numbers.length * 8);
-  const view = new DataView(bytes.buffer);
-  numbers.forEach((number, index) => view.setBigUint64(index * 8, BigInt(number)));
-  return bytes;
-}
-
-/** Reads the number at an index; 0 where there is none. */
-export function decodeNumber(bytes: Uint8Array | undefined, index = 0): number {
-  if (bytes === undefined || bytes.length < index * 8 + 8) return 0;
-  return Number(
-    new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(index * 8),
-  );
-}

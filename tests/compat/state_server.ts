@@ -2,7 +2,8 @@
 
 /**
  * A server of nothing but the state, for the public suites and the benchmark of it:
- * `state_server.ts --address HOST:PORT [--data DIRECTORY] [--store memory|sqlite]`.
+ * `state_server.ts --address HOST:PORT [--data DIRECTORY] [--store memory|sqlite|kv|etcd] [--etcd URL]`.
+ * Without `--etcd` the kind `etcd` starts a local one in the data directory.
  *
  * @module
  */
@@ -11,6 +12,9 @@ import { parseArgs } from "node:util";
 import { createLogger } from "../../base/log.ts";
 import { openState } from "../../cosi/state/core.ts";
 import { createStateService } from "../../cosi/state/service.ts";
+import { openEtcdStore } from "../../cosi/store/etcd.ts";
+import { startEtcd } from "../../cosi/store/etcd_child.ts";
+import { openKvStore } from "../../cosi/store/kv.ts";
 import { openMemoryStore } from "../../cosi/store/memory.ts";
 import { openSqliteStore } from "../../cosi/store/sqlite.ts";
 import type { Store } from "../../cosi/store/store.ts";
@@ -23,11 +27,47 @@ const { values } = parseArgs({
     address: { type: "string", default: "127.0.0.1:6000" },
     data: { type: "string", default: "." },
     store: { type: "string", default: "memory" },
+    etcd: { type: "string" },
+    name: { type: "string", default: "server" },
   },
 });
 
 // A fixed key: the data are of the tests alone.
 const keys = { current: new Uint8Array(32).fill(7) };
+
+const log = createLogger({ level: "info" });
+
+function fail(error: unknown): void {
+  log.error("state failed", { error });
+  Deno.exit(1);
+}
+
+async function openEtcd(): Promise<Store> {
+  const child = values.etcd === undefined
+    ? await startEtcd({ dataDirectory: `${values.data}/etcd` })
+    : undefined;
+  let isClosing = false;
+  void child?.ended.then((printed) => isClosing || fail(new Error(`etcd ended: ${printed}`)));
+  const store = await openEtcdStore({
+    endpoints: [child?.endpoint ?? values.etcd ?? ""],
+    keys,
+    identity: values.name,
+    onStandby: (active) => log.info("standing by", { reason: `"${active}" is active` }),
+    onActive: () => log.info("active"),
+    onLost: fail,
+  });
+  return {
+    immediate: store.immediate,
+    ...(store.batchLimits === undefined ? {} : { batchLimits: store.batchLimits }),
+    load: () => store.load(),
+    commit: (batch) => store.commit(batch),
+    async close() {
+      await store.close();
+      isClosing = true;
+      await child?.close();
+    },
+  };
+}
 
 function openStore(): Promise<Store> | Store {
   switch (values.store) {
@@ -35,19 +75,19 @@ function openStore(): Promise<Store> | Store {
       return openMemoryStore();
     case "sqlite":
       return openSqliteStore({ path: `${values.data}/state.db`, keys });
+    case "kv":
+      return openKvStore({ path: `${values.data}/state.kv`, keys });
+    case "etcd":
+      return openEtcd();
     default:
       throw new Error(`Unknown store "${values.store}"`);
   }
 }
 
-const log = createLogger({ level: "info" });
 const state = await openState({
   store: await openStore(),
   log,
-  onFailure: (error) => {
-    log.error("state store failed", { error });
-    Deno.exit(1);
-  },
+  onFailure: fail,
 });
 const colon = values.address.lastIndexOf(":");
 const listener = listenTcp({
