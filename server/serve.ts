@@ -84,7 +84,7 @@ async function startState(context: Context): Promise<StateCore> {
   const { config, log, cleanup, registry, fail } = context;
   const ephemeral = new Set(CATALOGUE.filter((type) => type.ephemeral).map(({ type }) => type));
   const state = await openState({
-    store: await openStore(config),
+    store: await openStore(config, context),
     isEphemeral: (type) => ephemeral.has(type),
     log,
     onFailure: fail,
