@@ -89,7 +89,7 @@ const CASES: readonly { readonly name: string; readonly faults: NetworkFaults }[
   { name: "0.1 % loss", faults: { ...LINE, loss: 0.001 } },
   { name: "1 % loss", faults: { ...LINE, loss: 0.01 } },
   { name: "5 % loss", faults: { ...LINE, loss: 0.05 } },
-  { name: "30 % loss", faults: { ...LINE, loss: 0.3 } },
+  { name: "15 % loss", faults: { ...LINE, loss: 0.15 } },
   { name: "reordering", faults: { ...LINE, reordered: 0.1 } },
   { name: "duplication", faults: { ...LINE, duplicates: 0.1 } },
   { name: "200 ms delay", faults: { ...LINE, delayMs: 100 } },

@@ -27,6 +27,8 @@ export class Congestion {
   #delivered = 0;
   #sentInRecovery = 0;
   #flightAtLoss = 0;
+  #windowBefore = 0;
+  #thresholdBefore = 0;
 
   constructor(mss: number) {
     this.#mss = mss;
@@ -103,6 +105,14 @@ export class Congestion {
     this.windowBytes = this.#mss;
   }
 
+  /** The last reduction was needless: go on as if it had not been. */
+  undo(): void {
+    this.#isRecovering = false;
+    this.windowBytes = Math.max(this.windowBytes, this.#windowBefore);
+    this.#thresholdBytes = Math.max(this.#thresholdBytes, this.#thresholdBefore);
+    this.#epochMs = 0;
+  }
+
   /** Nothing was sent for a while: the window says nothing about the path any more. */
   idle(): void {
     this.windowBytes = Math.min(this.windowBytes, INITIAL_SEGMENTS * this.#mss);
@@ -110,6 +120,8 @@ export class Congestion {
   }
 
   #reduce(): void {
+    this.#windowBefore = this.windowBytes;
+    this.#thresholdBefore = this.#thresholdBytes;
     const segments = this.windowBytes / this.#mss;
     // Fast convergence: a flow that lost before reaching its last maximum makes room for others.
     this.#wMax = segments < this.#wMax ? segments * (1 + BETA) / 2 : segments;

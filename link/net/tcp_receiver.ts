@@ -8,7 +8,7 @@
  */
 
 import { Ring } from "./ring.ts";
-import { type SackBlock, seqAdd, seqDiff } from "./tcp_segment.ts";
+import { FIN, type SackBlock, seqAdd, seqDiff, SYN, type TcpSegment } from "./tcp_segment.ts";
 
 /** Gaps that are remembered; segments beyond more of them are dropped and come again. */
 const MAX_RANGES = 64;
@@ -68,6 +68,15 @@ export class TcpReceiver {
     return this.maxWindow - this.available - this.window;
   }
 
+  /** The four cases of RFC 9293 section 3.10.7.4. */
+  isAcceptable({ seq, flags, payload }: TcpSegment): boolean {
+    const length = payload.length + (flags & FIN ? 1 : 0) + (flags & SYN ? 1 : 0);
+    const { window } = this;
+    const start = seqDiff(seq, this.nextSeq);
+    if (length === 0) return window === 0 ? start === 0 : start >= 0 && start < window;
+    return window > 0 && start < window && start + length > 0;
+  }
+
   /** Takes the data of a segment that was found acceptable. */
   accept(seq: number, payload: Uint8Array, isFin: boolean): Received {
     const end = seqAdd(seq, payload.length);
@@ -121,6 +130,12 @@ export class TcpReceiver {
   /** Whether the next acknowledgement has blocks to report. */
   get hasReport(): boolean {
     return this.#duplicate !== undefined || this.#ranges.length > 0;
+  }
+
+  /** A segment came that was not acceptable because all of it had arrived before. */
+  noteDuplicate(seq: number, length: number): void {
+    const end = seqAdd(seq, length);
+    if (seqDiff(end, this.nextSeq) <= 0) this.#duplicate = { start: seq, end };
   }
 
   /** Gives all memory back; what was not read is lost. */

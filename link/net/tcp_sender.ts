@@ -1,32 +1,21 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * The sending half of a TCP connection: what is in flight, what is lost (RACK-TLP, RFC 8985), and
- * what goes out next.
+ * The sending half of a TCP connection: the bytes that wait, and which of them go out next.
  *
  * @module
  */
 
-import { Congestion } from "./tcp_congestion.ts";
 import { Ring } from "./ring.ts";
+import { Congestion } from "./tcp_congestion.ts";
+import { type Flight, Flights, lengthOf } from "./tcp_flights.ts";
 import { RoundTrip } from "./tcp_rtt.ts";
 import { type SackBlock, seqAdd, seqDiff } from "./tcp_segment.ts";
 
-/** Acknowledgements beyond a gap that mean loss at once, as long as no reordering was seen. */
-const DUPLICATE_THRESHOLD = 3;
-const EARLIEST = -Infinity;
-
-interface Flight {
-  readonly start: number;
-  readonly end: number;
-  sentMs: number;
-  isSacked: boolean;
-  isLost: boolean;
-  /** Whether it was sent again since it was found lost. */
-  isResent: boolean;
-  /** Whether it was ever sent again: its acknowledgement says little about time. */
-  wasResent: boolean;
-}
+const SMALLEST_BUFFER = 128 * 1024;
+const LARGEST_BUFFER = 1024 * 1024;
+/** Less room in the buffer is not worth waking a writer for. */
+const SMALLEST_WRITE = 4096;
 
 /** A piece of the stream to put into a segment. */
 export interface Piece {
@@ -37,9 +26,9 @@ export interface Piece {
 
 /** What an acknowledgement brought. */
 export interface Acked {
-  /** Bytes that left the buffer. */
+  /** How far it moved on. */
   readonly bytes: number;
-  /** In ms, when something is still unacknowledged but too young to be lost; else `Infinity`. */
+  /** After how many ms to look for losses again; `Infinity` for not at all. */
   readonly reorderingMs: number;
 }
 
@@ -50,40 +39,29 @@ export class TcpSender {
   next: number;
   /** How much the peer takes, in bytes. */
   window = 0;
-  /** Bytes in the buffer, from `unacked` on. */
-  buffered = 0;
   /** Whether the end of the stream follows the buffered bytes. */
   isFinQueued = false;
-  isFinSent = false;
   isFinAcked = false;
   readonly rtt = new RoundTrip();
-  readonly congestion: Congestion;
+  readonly #congestion: Congestion;
+  readonly #flights: Flights;
   readonly #mss: number;
   readonly #ring: Ring;
-  #flights: Flight[] = [];
-  #sackedBytes = 0;
-  #lostBytes = 0;
-  #resentBytes = 0;
+  #buffered = 0;
+  #isFinSent = false;
   #recoveryEnd: number | undefined;
   #isAfterTimeout = false;
   #isWindowLimited = false;
-  #rackSentMs = EARLIEST;
-  #rackEnd: number;
-  #rackRttMs = 0;
-  #highestSacked: number;
-  #hasReordering = false;
-  #reorderingSteps = 1;
   #lastSentMs = 0;
+  /** Segments sent again in this recovery that the peer did not report as needless. */
+  #resendsToUndo = 0;
 
   constructor(firstSeq: number, mss: number, onResize?: (bytes: number) => void) {
-    this.unacked =
-      this.next =
-      this.#rackEnd =
-      this.#highestSacked =
-        firstSeq;
+    this.unacked = this.next = firstSeq;
     this.#mss = mss;
     this.#ring = new Ring(onResize);
-    this.congestion = new Congestion(mss);
+    this.#congestion = new Congestion(mss);
+    this.#flights = new Flights(firstSeq, mss, this.rtt);
   }
 
   /** Whether anything waits for an acknowledgement. */
@@ -91,32 +69,34 @@ export class TcpSender {
     return this.#flights.length > 0;
   }
 
-  /** Whether losses are being repaired. */
-  get isRecovering(): boolean {
-    return this.#recoveryEnd !== undefined;
+  /** Whether losses are being repaired, or reported and not yet judged. */
+  get isRepairing(): boolean {
+    return this.#recoveryEnd !== undefined || this.#flights.sackedBytes > 0;
   }
 
-  /** Whether the peer reported segments beyond a gap. */
-  get hasSacked(): boolean {
-    return this.#sackedBytes > 0;
+  /** Whether something is to be sent that the peer has no room for. */
+  get isBlocked(): boolean {
+    return this.window === 0 && (this.#buffered > 0 || (this.isFinQueued && !this.isFinAcked));
   }
 
-  /** Bytes that are believed to be in the network. */
-  get pipe(): number {
-    return seqDiff(this.next, this.unacked) - this.#sackedBytes - this.#lostBytes +
-      this.#resentBytes;
+  /** How much {@linkcode push} takes. */
+  get room(): number {
+    const wanted = 2 * Math.floor(this.#congestion.windowBytes);
+    const limit = Math.min(Math.max(wanted, SMALLEST_BUFFER), LARGEST_BUFFER);
+    const room = limit - this.#buffered;
+    return room < SMALLEST_WRITE ? 0 : room;
   }
 
   /** Bytes that were never sent. */
   get unsent(): number {
-    const finLength = this.isFinSent && !this.isFinAcked ? 1 : 0;
-    return this.buffered - seqDiff(this.next, this.unacked) + finLength;
+    const finLength = this.#isFinSent && !this.isFinAcked ? 1 : 0;
+    return this.#buffered - seqDiff(this.next, this.unacked) + finLength;
   }
 
   /** Takes bytes to be sent. */
   push(data: Uint8Array): void {
-    this.#ring.write(this.buffered, data);
-    this.buffered += data.length;
+    this.#ring.write(this.#buffered, data);
+    this.#buffered += data.length;
   }
 
   /** Copies a piece of the stream. */
@@ -126,268 +106,150 @@ export class TcpSender {
 
   /** The piece that may go out at this moment: lost ones first, then new ones. */
   nextPiece(nowMs: number): Piece | undefined {
-    if (this.pipe === 0 && nowMs - this.#lastSentMs > this.rtt.timeoutMs) this.congestion.idle();
-    if (this.#lostBytes > this.#resentBytes) {
-      const lost = this.#flights.find((flight) => flight.isLost && !flight.isResent);
-      if (lost !== undefined) {
-        if (this.pipe + seqDiff(lost.end, lost.start) > this.congestion.windowBytes) {
-          if (this.pipe > 0) return undefined;
-        }
-        return this.#resend(lost, nowMs);
-      }
-    }
-    return this.#newPiece(nowMs);
+    const pipe = this.#pipe();
+    if (pipe === 0 && nowMs - this.#lastSentMs > this.rtt.timeoutMs) this.#congestion.idle();
+    const lost = this.#flights.nextLost();
+    if (lost === undefined) return this.#newPiece(pipe, nowMs);
+    const isFull = pipe + lengthOf(lost) > this.#congestion.windowBytes;
+    return isFull && pipe > 0 ? undefined : this.#again(lost, nowMs);
   }
 
   /** The piece of a loss probe: a new one if there is any, else the last one again. */
   probePiece(nowMs: number): Piece | undefined {
     const fresh = this.#cut(this.#mss, nowMs);
-    if (fresh !== undefined) return fresh;
-    const last = this.#flights.at(-1);
-    if (last === undefined) return undefined;
-    last.sentMs = nowMs;
-    last.wasResent = true;
-    return this.#pieceOf(last);
+    const { last } = this.#flights;
+    if (fresh !== undefined || last === undefined) return fresh;
+    return this.#again(last, nowMs);
   }
 
   /** One byte beyond a closed window, or the oldest again, to find out whether it has opened. */
   windowProbe(nowMs: number): Piece | undefined {
-    const oldest = this.#flights[0];
-    return oldest === undefined ? this.#cut(1, nowMs) : this.#pieceOf(oldest);
+    const { first } = this.#flights;
+    return first === undefined ? this.#cut(1, nowMs) : this.#pieceOf(first);
   }
 
   /** Takes an acknowledgement of something between `unacked` and `next`. */
   acknowledge(ack: number, sacks: readonly SackBlock[], nowMs: number): Acked {
-    const before = this.pipe;
-    const wasRecovering = this.isRecovering;
-    const sackedBefore = this.#sackedBytes;
+    const pipeBefore = this.#pipe();
+    const sackedBefore = this.#flights.sackedBytes;
+    const wasRecovering = this.#recoveryEnd !== undefined;
     const bytes = seqDiff(ack, this.unacked);
-    let sampleMs = Infinity;
-    let count = 0;
-    for (const flight of this.#flights) {
-      if (seqDiff(flight.end, ack) > 0) break;
-      count++;
-      if (!flight.isSacked) {
-        this.#noteDelivered(flight, nowMs);
-        if (!flight.wasResent) sampleMs = nowMs - flight.sentMs;
-      }
-      this.#uncount(flight);
-    }
-    if (count > 0) this.#flights.splice(0, count);
+    this.#flights.acknowledge(ack, nowMs);
     if (bytes > 0) this.#consume(bytes);
-    this.#noteDuplicate(sacks[0], ack);
-    for (const block of sacks) this.#sack(block, nowMs);
-    if (sampleMs !== Infinity) this.rtt.add(sampleMs);
-    const delivered = bytes + this.#sackedBytes - sackedBefore;
-    this.#trimHead();
+    const [first] = sacks;
+    // A first block below the acknowledgement reports what arrived twice (RFC 2883).
+    if (first !== undefined && seqDiff(first.end, ack) <= 0) this.#noteSpurious();
+    for (const block of sacks) this.#flights.sack(block, nowMs);
+    const delivered = bytes + this.#flights.sackedBytes - sackedBefore;
     const reorderingMs = this.detectLoss(nowMs);
-    this.#adjust(delivered, bytes, before, wasRecovering, nowMs);
+    this.#adjust(delivered, bytes, pipeBefore, wasRecovering, nowMs);
     return { bytes, reorderingMs };
   }
 
-  /** Marks as lost what was sent long enough before something that arrived; see {@linkcode Acked}. */
+  /** Looks for losses; returns after how many ms to look again. */
   detectLoss(nowMs: number): number {
-    if (this.#rackSentMs === EARLIEST) return Infinity;
-    const graceMs = this.#rackRttMs + this.#reorderingWindowMs();
-    let waitMs = Infinity;
-    let hasNewLoss = false;
-    for (const flight of this.#flights) {
-      if (flight.isSacked || (flight.isLost && !flight.isResent)) continue;
-      const isBefore = flight.sentMs < this.#rackSentMs ||
-        (flight.sentMs === this.#rackSentMs && seqDiff(flight.end, this.#rackEnd) < 0);
-      if (!isBefore) continue;
-      const leftMs = flight.sentMs + graceMs - nowMs;
-      if (leftMs > 0) waitMs = Math.min(waitMs, Math.max(leftMs, 1));
-      else {
-        this.#markLost(flight);
-        hasNewLoss = true;
-      }
-    }
-    if (hasNewLoss && !this.isRecovering) {
+    const isRecovering = this.#recoveryEnd !== undefined;
+    const { hasLoss, waitMs } = this.#flights.detectLoss(isRecovering, nowMs);
+    if (hasLoss && !isRecovering) {
       this.#recoveryEnd = this.next;
-      this.congestion.startRecovery(seqDiff(this.next, this.unacked) - this.#sackedBytes);
-      this.congestion.recover(0, this.pipe);
+      this.#resendsToUndo = 0;
+      this.#congestion.startRecovery(
+        seqDiff(this.next, this.unacked) - this.#flights.sackedBytes,
+      );
+      this.#congestion.recover(0, this.#pipe());
     }
     return waitMs;
   }
 
   /** The retransmission timer expired: everything unacknowledged counts as lost. */
   timeout(): void {
-    for (const flight of this.#flights) if (!flight.isSacked) this.#markLost(flight);
-    this.congestion.timeout(!this.#isAfterTimeout);
+    this.#flights.loseAll();
+    this.#congestion.timeout(!this.#isAfterTimeout);
     this.#isAfterTimeout = true;
     this.#recoveryEnd = this.next;
+    this.#resendsToUndo = 0;
     this.rtt.backOff();
   }
 
   /** The window was closed and has opened: probes that the peer had no room for go out again. */
   reopen(): void {
-    for (const flight of this.#flights) if (!flight.isSacked) this.#markLost(flight);
+    this.#flights.loseAll();
   }
 
   /** Gives all memory back; nothing can be sent any more. */
   release(): void {
     this.#ring.release();
-    this.#flights = [];
-    this.buffered = 0;
-    this.#sackedBytes = this.#lostBytes = this.#resentBytes = 0;
-    this.next = this.unacked;
+    this.#flights.clear();
+    this.#buffered = 0;
+    this.isFinAcked = true;
+    this.unacked = this.next;
   }
 
-  #newPiece(nowMs: number): Piece | undefined {
-    const inFlight = seqDiff(this.next, this.unacked);
-    const byCongestion = this.congestion.windowBytes - this.pipe;
-    const byPeer = this.window - inFlight;
+  /** Bytes that are believed to be in the network. */
+  #pipe(): number {
+    const { sackedBytes, lostBytes, resentBytes } = this.#flights;
+    return seqDiff(this.next, this.unacked) - sackedBytes - lostBytes + resentBytes;
+  }
+
+  #newPiece(pipe: number, nowMs: number): Piece | undefined {
     const wanted = Math.min(this.unsent, this.#mss);
-    const isFinOnly = wanted === 0 && this.isFinQueued && !this.isFinSent;
-    if (wanted <= 0 && !isFinOnly) return undefined;
-    if (byCongestion < wanted && this.pipe > 0) {
+    if (wanted <= 0 && !(this.isFinQueued && !this.#isFinSent)) return undefined;
+    if (pipe > 0 && pipe + wanted > this.#congestion.windowBytes) {
       this.#isWindowLimited = true;
       return undefined;
     }
-    if (isFinOnly) return this.#cut(0, nowMs);
+    if (wanted <= 0) return this.#cut(0, nowMs);
+    const inFlight = seqDiff(this.next, this.unacked);
+    const byPeer = this.window - inFlight;
     // A sliver of window is left unused while something is in flight that will open it further.
-    if (byPeer < wanted && inFlight > 0) return undefined;
-    return byPeer <= 0 ? undefined : this.#cut(Math.min(wanted, byPeer), nowMs);
+    if (byPeer <= 0 || (byPeer < wanted && inFlight > 0)) return undefined;
+    return this.#cut(Math.min(wanted, byPeer), nowMs);
   }
 
   #cut(limit: number, nowMs: number): Piece | undefined {
     const length = Math.min(limit, this.unsent);
-    const isFin = this.isFinQueued && !this.isFinSent && length === this.unsent;
+    const isFin = this.isFinQueued && !this.#isFinSent && length === this.unsent;
     if (length <= 0 && !isFin) return undefined;
-    const start = this.next;
-    const end = seqAdd(start, length + (isFin ? 1 : 0));
-    this.next = end;
-    if (isFin) this.isFinSent = true;
-    this.#flights.push({
-      start,
-      end,
-      sentMs: nowMs,
-      isSacked: false,
-      isLost: false,
-      isResent: false,
-      wasResent: false,
-    });
-    this.congestion.sent(length);
+    const seq = this.next;
+    this.next = seqAdd(seq, length + (isFin ? 1 : 0));
+    if (isFin) this.#isFinSent = true;
+    this.#flights.add(seq, this.next, nowMs);
+    this.#congestion.sent(length);
     this.#lastSentMs = nowMs;
-    return { seq: start, length, isFin };
+    return { seq, length, isFin };
   }
 
-  #resend(flight: Flight, nowMs: number): Piece {
-    flight.isResent = true;
-    flight.wasResent = true;
-    flight.sentMs = nowMs;
-    const length = seqDiff(flight.end, flight.start);
-    this.#resentBytes += length;
-    this.congestion.sent(length);
+  #again(flight: Flight, nowMs: number): Piece {
+    this.#flights.resend(flight, nowMs);
+    this.#congestion.sent(lengthOf(flight));
+    // A probe outside a recovery is no consequence of a loss, and says nothing about the last one.
+    this.#resendsToUndo = this.#recoveryEnd === undefined ? 0 : this.#resendsToUndo + 1;
     this.#lastSentMs = nowMs;
     return this.#pieceOf(flight);
   }
 
   #pieceOf(flight: Flight): Piece {
-    const isFin = this.isFinSent && flight.end === this.next;
-    return {
-      seq: flight.start,
-      length: seqDiff(flight.end, flight.start) - (isFin ? 1 : 0),
-      isFin,
-    };
+    const isFin = this.#isFinSent && flight.end === this.next;
+    return { seq: flight.start, length: lengthOf(flight) - (isFin ? 1 : 0), isFin };
   }
 
   #consume(bytes: number): void {
-    if (this.isFinSent && bytes === seqDiff(this.next, this.unacked)) this.isFinAcked = true;
-    const data = bytes - (this.isFinAcked ? 1 : 0);
-    this.#ring.consume(data);
-    this.buffered -= data;
+    if (this.#isFinSent && bytes === seqDiff(this.next, this.unacked)) this.isFinAcked = true;
+    const length = bytes - (this.isFinAcked ? 1 : 0);
+    this.#ring.consume(length);
+    this.#buffered -= length;
     this.unacked = seqAdd(this.unacked, bytes);
-    if (this.buffered === 0) this.#ring.release();
-    if (seqDiff(this.#highestSacked, this.unacked) < 0) this.#highestSacked = this.unacked;
+    if (this.#buffered === 0) this.#ring.release();
     this.rtt.resetBackoff();
   }
 
-  /** A segment that was acknowledged in part begins at what is left of it. */
-  #trimHead(): void {
-    const first = this.#flights[0];
-    if (first === undefined || seqDiff(first.start, this.unacked) >= 0) return;
-    this.#uncount(first);
-    const rest: Flight = { ...first, start: this.unacked };
-    this.#flights[0] = rest;
-    const length = seqDiff(rest.end, rest.start);
-    if (rest.isSacked) this.#sackedBytes += length;
-    if (rest.isLost) this.#lostBytes += length;
-    if (rest.isResent) this.#resentBytes += length;
-  }
-
-  #sack(block: SackBlock, nowMs: number): void {
-    if (seqDiff(block.start, this.unacked) < 0 || seqDiff(block.end, this.next) > 0) return;
-    if (seqDiff(block.end, block.start) <= 0) return;
-    for (let i = this.#firstFrom(block.start); i < this.#flights.length; i++) {
-      const flight = this.#flights[i];
-      if (flight === undefined || seqDiff(flight.end, block.end) > 0) break;
-      if (flight.isSacked) continue;
-      this.#noteDelivered(flight, nowMs);
-      this.#uncount(flight);
-      flight.isSacked = true;
-      flight.isLost = flight.isResent = false;
-      this.#sackedBytes += seqDiff(flight.end, flight.start);
-      if (seqDiff(flight.end, this.#highestSacked) > 0) this.#highestSacked = flight.end;
-    }
-  }
-
-  #firstFrom(seq: number): number {
-    let low = 0;
-    let high = this.#flights.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (seqDiff((this.#flights[middle] as Flight).start, seq) < 0) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  #noteDelivered(flight: Flight, nowMs: number): void {
-    const rttMs = nowMs - flight.sentMs;
-    if (flight.wasResent && rttMs < this.rtt.minMs) return;
-    if (!flight.wasResent && seqDiff(flight.end, this.#highestSacked) < 0) {
-      this.#hasReordering = true;
-    }
-    this.#rackRttMs = rttMs;
-    const isLater = flight.sentMs > this.#rackSentMs ||
-      (flight.sentMs === this.#rackSentMs && seqDiff(flight.end, this.#rackEnd) > 0);
-    if (!isLater) return;
-    this.#rackSentMs = flight.sentMs;
-    this.#rackEnd = flight.end;
-  }
-
-  /** A block at or below the acknowledgement reports a segment that arrived twice (RFC 2883). */
-  #noteDuplicate(block: SackBlock | undefined, ack: number): void {
-    if (block === undefined || seqDiff(block.end, ack) > 0) return;
-    // Sent again without need: more patience with what looks lost.
-    this.#reorderingSteps = Math.min(this.#reorderingSteps + 1, 16);
-  }
-
-  #reorderingWindowMs(): number {
-    if (!this.#hasReordering) {
-      const isSure = this.isRecovering ||
-        this.#sackedBytes >= DUPLICATE_THRESHOLD * this.#mss;
-      if (isSure) return 0;
-    }
-    const quarterMs = this.rtt.minMs === Infinity ? 0 : this.rtt.minMs / 4;
-    return Math.min(this.#reorderingSteps * quarterMs, this.rtt.smoothedMs);
-  }
-
-  #markLost(flight: Flight): void {
-    const length = seqDiff(flight.end, flight.start);
-    if (flight.isResent) this.#resentBytes -= length;
-    flight.isResent = false;
-    if (!flight.isLost) this.#lostBytes += length;
-    flight.isLost = true;
-  }
-
-  #uncount(flight: Flight): void {
-    const length = seqDiff(flight.end, flight.start);
-    if (flight.isSacked) this.#sackedBytes -= length;
-    if (flight.isLost) this.#lostBytes -= length;
-    if (flight.isResent) this.#resentBytes -= length;
+  /** When everything that was sent again was needless, so was slowing down. */
+  #noteSpurious(): void {
+    this.#flights.noteSpurious();
+    if (this.#resendsToUndo === 0 || --this.#resendsToUndo > 0) return;
+    this.#congestion.undo();
+    this.#recoveryEnd = undefined;
+    this.#isAfterTimeout = false;
   }
 
   #adjust(
@@ -400,15 +262,16 @@ export class TcpSender {
     if (this.#recoveryEnd !== undefined && seqDiff(this.unacked, this.#recoveryEnd) >= 0) {
       this.#recoveryEnd = undefined;
       this.#isAfterTimeout = false;
-      this.congestion.endRecovery();
+      this.#congestion.endRecovery();
     }
     if (this.#isAfterTimeout) {
-      this.congestion.grow(bytes, this.rtt.smoothedMs, nowMs);
-    } else if (this.isRecovering) {
-      this.congestion.recover(delivered, this.pipe);
+      this.#congestion.grow(bytes, this.rtt.smoothedMs, nowMs);
+    } else if (this.#recoveryEnd !== undefined) {
+      this.#congestion.recover(delivered, this.#pipe());
     } else if (bytes > 0 && !wasRecovering) {
-      const isLimited = this.#isWindowLimited || pipeBefore * 2 > this.congestion.windowBytes;
-      if (isLimited) this.congestion.grow(bytes, this.rtt.smoothedMs, nowMs);
+      // A window that is not used says nothing about what the path would carry.
+      const isUsed = this.#isWindowLimited || pipeBefore * 2 > this.#congestion.windowBytes;
+      if (isUsed) this.#congestion.grow(bytes, this.rtt.smoothedMs, nowMs);
       this.#isWindowLimited = false;
     }
   }

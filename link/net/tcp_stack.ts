@@ -20,7 +20,8 @@ import {
   SOURCE_OFFSET,
   writeIpv6Header,
 } from "./ipv6.ts";
-import { TcpConnection, type TcpHost, type TcpPath } from "./tcp_connection.ts";
+import { TcpConnection } from "./tcp_connection.ts";
+import type { FillPayload, TcpFailure, TcpHost, TcpPath } from "./tcp_host.ts";
 import {
   ACK,
   FIN,
@@ -215,7 +216,7 @@ export class TcpStack implements TcpHost {
     path: TcpPath,
     header: TcpHeader,
     length: number,
-    fill?: (packet: Uint8Array, offset: number) => void,
+    fill?: FillPayload,
   ): void {
     const size = IPV6_HEADER_SIZE + TCP_HEADER_SIZE + optionsSize(header.options) + length;
     const packet = new Uint8Array(size);
@@ -255,7 +256,7 @@ export class TcpStack implements TcpHost {
     path: TcpPath,
     syn: TcpSegment | undefined,
     onEstablished: () => void,
-    onFailed: (failure: Parameters<typeof failureError>[1]) => void,
+    onFailed: (failure: TcpFailure) => void,
   ): Entry {
     const key = keyOf(path.remoteKey, path.remotePort, path.localPort);
     const state: { entry?: Entry } = {};
@@ -287,7 +288,9 @@ export class TcpStack implements TcpHost {
     if (connection.state !== "timeWait" || !(segment.flags & SYN) || segment.flags & ACK) {
       return false;
     }
-    if (!this.#listeners.has(segment.destinationPort) || !connection.isNewer(segment)) return false;
+    if (!this.#listeners.has(segment.destinationPort) || !connection.isBefore(segment)) {
+      return false;
+    }
     connection.abort();
     return true;
   }

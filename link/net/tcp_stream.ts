@@ -8,7 +8,8 @@
 
 import { CodedError } from "../../base/errors.ts";
 import type { ByteStream } from "../../rpc/stream.ts";
-import type { TcpConnection, TcpFailure } from "./tcp_connection.ts";
+import type { TcpConnection } from "./tcp_connection.ts";
+import type { TcpFailure } from "./tcp_host.ts";
 
 const FAILURES: Readonly<Record<TcpFailure, string>> = {
   refused: "connection refused",
