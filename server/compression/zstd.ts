@@ -10,12 +10,15 @@
  */
 
 import { corrupt } from "./bits.ts";
-import { decodeHuffman, type HuffmanTable, readHuffman } from "./entropy.ts";
+import { type HuffmanTable, readHuffman } from "./entropy.ts";
+import { MAX_BLOCK_BYTES, readLiterals } from "./literals.ts";
 import { readSequences, readSequenceTable, type SequenceTables } from "./sequences.ts";
 
 const FRAME_MAGIC = 0xfd2fb528;
 const DICTIONARY_MAGIC = 0xec30a437;
-const MAX_BLOCK_BYTES = 128 * 1024;
+
+/** Nobody writes more; each costs time even when it is empty. */
+const MAX_FRAMES = 64;
 
 type RepeatedOffsets = readonly [number, number, number];
 
@@ -152,69 +155,6 @@ interface BlockState {
   offsets: RepeatedOffsets;
 }
 
-/** The literals of a block with the number of bytes that described them. */
-function readLiterals(
-  bytes: Uint8Array,
-  state: BlockState,
-): { readonly literals: Uint8Array; readonly size: number } {
-  const first = bytes[0];
-  if (first === undefined) throw corrupt("a block is cut off");
-  const type = first & 3;
-  const format = (first >> 2) & 3;
-  if (type < 2) {
-    const headBytes = [1, 2, 1, 3][format] ?? 1;
-    const head = bytes.subarray(0, headBytes).reduceRight((value, byte) => value * 256 + byte, 0);
-    const count = head >> (headBytes === 1 ? 3 : 4);
-    const size = headBytes + (type === 0 ? count : 1);
-    if (size > bytes.length || count > MAX_BLOCK_BYTES) throw corrupt("literals are cut off");
-    const literals = type === 0
-      ? bytes.subarray(headBytes, size)
-      : new Uint8Array(count).fill(bytes[headBytes] ?? 0);
-    return { literals, size };
-  }
-  const headBytes = [3, 3, 4, 5][format] ?? 3;
-  const width = [10, 10, 14, 18][format] ?? 10;
-  // Up to 40 bits, so no shifts of 32-bit numbers.
-  const head = bytes.subarray(0, headBytes).reduceRight((value, byte) => value * 256 + byte, 0);
-  const count = Math.floor(head / 16) % 2 ** width;
-  const packed = Math.floor(head / 2 ** (4 + width)) % 2 ** width;
-  const size = headBytes + packed;
-  if (size > bytes.length || count > MAX_BLOCK_BYTES) throw corrupt("literals are cut off");
-  let body = bytes.subarray(headBytes, size);
-  if (type === 2) {
-    const read = readHuffman(body);
-    state.huffman = read.table;
-    body = body.subarray(read.size);
-  }
-  if (state.huffman === undefined) throw corrupt("a tree is repeated before there is one");
-  return { literals: decodeStreams(state.huffman, body, count, format === 0 ? 1 : 4), size };
-}
-
-function decodeStreams(
-  table: HuffmanTable,
-  bytes: Uint8Array,
-  count: number,
-  streams: 1 | 4,
-): Uint8Array {
-  const out = new Uint8Array(count);
-  if (streams === 1) {
-    decodeHuffman(table, bytes, out);
-    return out;
-  }
-  if (bytes.length < 6) throw corrupt("literals are cut off");
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const share = Math.floor((count + 3) / 4);
-  let from = 6;
-  for (let index = 0; index < 4; index++) {
-    const to = index === 3 ? bytes.length : from + view.getUint16(index * 2, true);
-    const end = index === 3 ? count : share * (index + 1);
-    if (to > bytes.length || share * 3 > count) throw corrupt("literals are cut off");
-    decodeHuffman(table, bytes.subarray(from, to), out.subarray(share * index, end));
-    from = to;
-  }
-  return out;
-}
-
 /** The distance that a coded offset stands for, and the offsets that the next may name. */
 function resolveOffset(
   coded: number,
@@ -323,6 +263,7 @@ export function decompressFrames(
   const parts = [first.content];
   let total = first.content.length;
   for (let at = first.size; at < bytes.length;) {
+    if (parts.length === MAX_FRAMES) throw corrupt(`it has more than ${MAX_FRAMES} frames`);
     const { content, size } = decodeFrame(bytes.subarray(at), maxBytes - total, dictionary);
     parts.push(content);
     total += content.length;

@@ -52,7 +52,7 @@ function compress(text: Uint8Array, level: number): Uint8Array {
 
 Deno.test("decompressFrames() reads what the runtime's library writes at every level", () => {
   const random = randomFrom(1);
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < 12; round++) {
     const text = makeText(random);
     for (const level of [-5, 1, 3, 9, 19]) {
       const again = decompressFrames(compress(text, level), LIMIT);
@@ -106,7 +106,7 @@ Deno.test("decompressFrames() refuses more than the bound, said or not", () => {
 Deno.test("decompressFrames() survives damaged frames", () => {
   const random = randomFrom(3);
   let refused = 0;
-  for (let round = 0; round < 3000; round++) {
+  for (let round = 0; round < 2000; round++) {
     const frame = compress(makeText(random).subarray(0, 3000), 3);
     const hits = 1 + Math.floor(random() * 4);
     for (let hit = 0; hit < hits; hit++) {
@@ -119,5 +119,5 @@ Deno.test("decompressFrames() survives damaged frames", () => {
       refused++;
     }
   }
-  ok(refused > 1000, `only ${refused} were refused`);
+  ok(refused > 500, `only ${refused} were refused`);
 });
