@@ -10,7 +10,9 @@
  */
 
 import { CodedError } from "../../base/errors.ts";
+import { bundleProblems } from "./bundle_check.ts";
 import { type Contract, since } from "./contract.ts";
+import { formatErrors } from "./error_list.ts";
 import { generateKey, keyToPem } from "./keys.ts";
 import { pemFromBase64, pemToBase64 } from "./pem.ts";
 import { type CertificateAndKey, createCa, type RandomBytes, systemRandom } from "./pki.ts";
@@ -91,8 +93,6 @@ function randomToken(random: RandomBytes): string {
   }
   return `${text.slice(0, 6)}.${text.slice(6)}`;
 }
-
-const CA_NAMES = ["etcd", "k8s", "k8sAggregator", "os"] as const;
 
 /** Writes the YAML form. */
 export function bundleToYaml(bundle: Bundle): string {
@@ -175,22 +175,24 @@ export function bundleFromJson(text: string): Bundle {
 }
 
 function fromStored(root: unknown, naming: (name: string) => string): Bundle {
-  const text = (...path: string[]): string => {
+  const part = (...path: readonly string[]): unknown => {
     let value: unknown = root;
     for (const name of path) {
       value = typeof value === "object" && value !== null && !Array.isArray(value)
         ? (value as Record<string, unknown>)[naming(name)]
         : undefined;
     }
-    return typeof value === "string" ? value : "";
+    return value ?? undefined;
   };
-  const pem = (...path: string[]): string => {
-    const stored = text("certs", ...path);
-    return stored === "" ? "" : pemFromBase64(stored);
-  };
+  const problems = bundleProblems((path) => part(...path.split(".").map(properName)));
+  if (problems.length > 0) throw new CodedError("invalidArgument", formatErrors(problems));
+  const text = (...path: string[]) => String(part(...path) ?? "");
+  const pair = (name: string) => ({
+    crt: pemFromBase64(text("certs", name, "crt")),
+    key: pemFromBase64(text("certs", name, "key")),
+  });
   const aescbc = text("secrets", "aescbcEncryptionSecret");
   const secretbox = text("secrets", "secretboxEncryptionSecret");
-  const pairs = CA_NAMES.map((name) => [name, { crt: pem(name, "crt"), key: pem(name, "key") }]);
   return {
     cluster: { id: text("cluster", "id"), secret: text("cluster", "secret") },
     secrets: {
@@ -200,8 +202,25 @@ function fromStored(root: unknown, naming: (name: string) => string): Bundle {
     },
     trustdInfo: { token: text("trustdInfo", "token") },
     certs: {
-      ...Object.fromEntries(pairs) as Record<typeof CA_NAMES[number], CertificateAndKey>,
-      k8sServiceAccount: { key: pem("k8sServiceAccount", "key") },
+      etcd: pair("etcd"),
+      k8s: pair("k8s"),
+      k8sAggregator: pair("k8sAggregator"),
+      k8sServiceAccount: { key: pemFromBase64(text("certs", "k8sServiceAccount", "key")) },
+      os: pair("os"),
     },
   };
+}
+
+const PROPER_NAMES = [
+  "bootstrapToken",
+  "aescbcEncryptionSecret",
+  "secretboxEncryptionSecret",
+  "trustdInfo",
+  "k8sAggregator",
+  "k8sServiceAccount",
+];
+
+/** The name of a part as {@linkcode Bundle} has it, for its name in the YAML form. */
+function properName(stored: string): string {
+  return PROPER_NAMES.find((name) => name.toLowerCase() === stored) ?? stored;
 }

@@ -52,3 +52,25 @@ Deno.test({
     }
   },
 });
+
+Deno.test({
+  name: `bundleFromYaml() names everything that is wrong with the golden bundle${GOLDEN_NOTE}`,
+  ignore: !hasGoldenData,
+  fn() {
+    assert.doesNotThrow(() => bundleFromYaml(readGolden("talos/secrets/secrets.yaml")));
+    assert.throws(() => bundleFromYaml(readGolden("talos/secrets/invalid-secrets.yaml")), {
+      message: "6 errors occurred:\n" +
+        "\t* cluster.secret is required\n" +
+        "\t* one of [secrets.secretboxencryptionsecret, secrets.aescbcencryptionsecret] is required\n" +
+        "\t* trustdinfo is required\n" +
+        "\t* certs.etcd is invalid: failed to parse PEM block\n" +
+        "\t* certs.k8saggregator is required\n" +
+        '\t* certs.os is invalid: unsupported key type: "CERTIFICATE"\n\n',
+    });
+  },
+});
+
+Deno.test("bundleFromJson() refuses what is no bundle without repeating it", () => {
+  assert.throws(() => bundleFromJson("hush"), { message: "Cannot read secrets bundle: not JSON" });
+  assert.throws(() => bundleFromJson("{}"), { message: /cluster is required/ });
+});

@@ -10,8 +10,10 @@
  */
 
 import { CodedError } from "../../base/errors.ts";
+import { decodeAny, isNullNode } from "./decode.ts";
 import { pemFromBase64 } from "./pem.ts";
-import { parseYamlStream } from "./yaml_read.ts";
+import { parseYamlText, StepBudget } from "./yaml_node.ts";
+import { toPlain } from "./yaml_read.ts";
 
 /** The kind of the document that has no `kind`. */
 export const V1ALPHA1 = "v1alpha1";
@@ -26,26 +28,19 @@ export interface ConfigDocument {
   readonly line: number;
 }
 
-/** Aliases that one document may resolve to: more is an attempt to blow the process up. */
-const MAX_ALIASES = 100;
-
 /**
  * Reads the documents of a configuration, without checking their fields.
  *
  * @throws CodedError `invalidArgument` for a text that is no YAML or holds other than mappings.
  */
 export function parseDocuments(text: string): ConfigDocument[] {
-  const { documents, lines } = parseYamlStream(text);
+  const parsed = parseYamlText(text);
+  const budget = new StepBudget();
   const result: ConfigDocument[] = [];
-  for (const document of documents) {
-    if (document.contents === null) continue;
-    const line = lines.linePos(document.contents.range[0]).line;
-    let value: unknown;
-    try {
-      value = document.toJS({ maxAliasCount: MAX_ALIASES });
-    } catch (cause) {
-      throw new CodedError("invalidArgument", `Cannot read document at line ${line}`, { cause });
-    }
+  for (const { node } of parsed.roots) {
+    if (isNullNode(node)) continue;
+    const { line } = parsed.position(node.offset);
+    const value = toPlain(decodeAny(node, budget));
     if (!isRecord(value)) {
       throw new CodedError("invalidArgument", `expected a YAML document at line ${line}`);
     }

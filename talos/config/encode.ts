@@ -93,8 +93,9 @@ export function orderAny(value: unknown): YamlValue {
 }
 
 function isPlainObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null &&
-    Object.getPrototypeOf(value) === Object.prototype;
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
 }
 
 function entriesOf(value: unknown): [string, unknown][] {

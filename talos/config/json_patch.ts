@@ -11,7 +11,8 @@ import { CodedError } from "../../base/errors.ts";
 import { decodeAny } from "./decode.ts";
 import { orderAny } from "./encode.ts";
 import { parseYamlText, StepBudget } from "./yaml_node.ts";
-import { RawScalar, writeYaml } from "./yaml_write.ts";
+import { toPlain } from "./yaml_read.ts";
+import { writeYaml } from "./yaml_write.ts";
 
 /** One operation, as read. */
 export type JsonOperation = Readonly<Record<string, unknown>>;
@@ -102,15 +103,3 @@ const REASONS: Readonly<Record<string, string>> = {
   OPERATION_VALUE_OUT_OF_BOUNDS: "position beyond the end of a list",
   TEST_OPERATION_FAILED: "testing value failed",
 };
-
-/** Mappings as plain objects, as the patch library wants them. */
-function toPlain(value: unknown): unknown {
-  if (value instanceof Map) {
-    // Without a prototype no key of a stranger can mean anything but itself.
-    const plain: Record<string, unknown> = Object.create(null);
-    for (const [key, item] of value) plain[key] = toPlain(item);
-    return plain;
-  }
-  if (Array.isArray(value)) return value.map(toPlain);
-  return value instanceof RawScalar ? value.text : value;
-}
