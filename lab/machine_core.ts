@@ -76,6 +76,7 @@ export interface MachineCore {
 }
 
 /** Counts one call. */
-export function countCall({ calls }: MachineCore, name: string): void {
+export function countCall({ calls, changed }: MachineCore, name: string): void {
   calls.set(name, (calls.get(name) ?? 0) + 1);
+  changed.fire();
 }

@@ -16,6 +16,7 @@ import { eventSinkService, type MachineEvent } from "../link/events.ts";
 import { generateKey } from "../link/keys.ts";
 import { serveKernelLog } from "../link/kmsg.ts";
 import { type JoinRequest, provisionService } from "../link/provision.ts";
+import { createSignal, type Signal } from "./signal.ts";
 import { type Channel, createChannel } from "../rpc/client.ts";
 import { createRpcServer } from "../rpc/server.ts";
 import { listenTcp } from "../rpc/tcp.ts";
@@ -42,6 +43,8 @@ export interface TestServer {
   readonly addresses: ReadonlyMap<string, string>;
   /** Refuses the next event of each ID with an error, so that it is sent again. */
   failEvents: boolean;
+  /** Resolves once enough has arrived. */
+  until(condition: () => boolean): Promise<void>;
   /** Opens a connection to a machine. */
   dial(address: string, port: number): Promise<ByteStream>;
   /**
@@ -57,6 +60,9 @@ export interface TestServer {
 /** The join token of {@linkcode startTestServer}. */
 export const TEST_TOKEN = "lab-token";
 
+/** Longest time that something may take to arrive. */
+const ARRIVAL_MS = 10_000;
+
 const EVENTS_PORT = 8091;
 const LOGS_PORT = 8092;
 
@@ -70,6 +76,7 @@ export async function startTestServer(): Promise<TestServer> {
     address: SERVER_ADDRESS,
     log: silentLogger,
   });
+  const arrived = createSignal();
   const joins: JoinRequest[] = [];
   const addresses = new Map<string, string>();
   const provision = createRpcServer({
@@ -77,6 +84,7 @@ export async function startTestServer(): Promise<TestServer> {
     services: [provisionService({
       join: async (request) => {
         joins.push(request);
+        arrived.fire();
         if (request.joinToken.reveal() !== TEST_TOKEN) {
           throw new CodedError("permissionDenied", "Join refused: wrong token");
         }
@@ -97,7 +105,7 @@ export async function startTestServer(): Promise<TestServer> {
     })],
   });
   const listener = listenTcp({ hostname: "127.0.0.1", port: 0 });
-  const sinks = await startSinks(device, addresses);
+  const sinks = await startSinks(device, addresses, arrived);
   const channels = new Set<Channel>();
   const openChannel = (address: string, credentials?: TestCredentials): Channel => {
     const channel = machineChannel(device, address, credentials);
@@ -120,6 +128,7 @@ export async function startTestServer(): Promise<TestServer> {
     set failEvents(value) {
       sinks.control.failEvents = value;
     },
+    until: (condition) => arrived.until(condition, AbortSignal.timeout(ARRIVAL_MS)),
     dial: (address, port) => device.net.dial(address, port),
     channel: openChannel,
     connect: async (address, credentials) => {
@@ -151,7 +160,11 @@ async function connected(channel: Channel): Promise<void> {
   }
 }
 
-async function startSinks(device: Device, addresses: ReadonlyMap<string, string>) {
+async function startSinks(
+  device: Device,
+  addresses: ReadonlyMap<string, string>,
+  arrived: Signal,
+) {
   const events: MachineEvent[] = [];
   const kernelLines: string[] = [];
   const control = { failEvents: false };
@@ -161,6 +174,7 @@ async function startSinks(device: Device, addresses: ReadonlyMap<string, string>
       publish: (_, event) => {
         if (control.failEvents) throw new CodedError("unavailable", "the sink is full");
         events.push(event);
+        arrived.fire();
         return Promise.resolve();
       },
     })],
@@ -176,6 +190,7 @@ async function startSinks(device: Device, addresses: ReadonlyMap<string, string>
         machineOf: (remote) => [...addresses].find(([, address]) => address === remote)?.[0],
         append: (_, line) => {
           kernelLines.push(line);
+          arrived.fire();
           return Promise.resolve();
         },
       },
