@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The upstream suites of the state, for states and for controllers, against a started server.
+ *
+ * @module
+ */
+
+import { strictEqual } from "node:assert/strict";
+
+const SUITES = new URL("../../../shared/conformance/", import.meta.url).pathname;
+const SERVER = new URL("state_server.ts", import.meta.url).pathname;
+
+/** Methods of the suites; the one for controllers runs with and without a cache. */
+const STATE_TESTS = 24;
+const RUNTIME_TESTS = 28;
+
+async function has(command: string): Promise<boolean> {
+  const { code } = await new Deno.Command("sh", {
+    args: ["-c", `command -v ${command}`],
+    stdout: "null",
+  }).output();
+  return code === 0;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}
+
+const hasEtcd = await has("etcd");
+const ready = await has("go") && await isThere(SUITES);
+if (!ready) console.warn(`The upstream suites need Go and ${SUITES}: they are left out`);
+else if (!hasEtcd) console.warn("There is no etcd: the upstream suite is left out for it");
+
+async function copyTree(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to);
+  for await (const { name, isDirectory } of Deno.readDir(from)) {
+    if (isDirectory) await copyTree(`${from}/${name}`, `${to}/${name}`);
+    else await Deno.writeFile(`${to}/${name}`, await Deno.readFile(`${from}/${name}`));
+  }
+}
+
+/** Runs one suite on one store and returns how many of its tests passed. */
+async function runSuite(test: string, store: string): Promise<number> {
+  const temporary = await Deno.makeTempDir();
+  try {
+    await copyTree(SUITES, `${temporary}/suite`);
+    const server =
+      `exec ${Deno.execPath()} run -A --no-check ${SERVER} --address $ADDR --data $DATA`;
+    const { code, stdout } = await new Deno.Command("go", {
+      args: ["test", ".", "-count=1", "-run", `^${test}$`, "-v"],
+      cwd: `${temporary}/suite`,
+      env: { BATUTA_SERVER_CMD: `${server} --store ${store}`, GOFLAGS: "-mod=mod" },
+      stderr: "inherit",
+    }).output();
+    const text = new TextDecoder().decode(stdout);
+    if (code !== 0) throw new Error(`The suite ${test} failed on ${store}:\n${text}`);
+    const depth = test === "TestState" ? 1 : 2;
+    const passed = new RegExp(`^${" ".repeat(4 * depth)}--- PASS`, "gm");
+    return text.match(passed)?.length ?? 0;
+  } finally {
+    await Deno.remove(temporary, { recursive: true });
+  }
+}
+
+for (const store of ["memory", "sqlite", "kv", "etcd"]) {
+  Deno.test({
+    name: `the upstream suite of a state passes on ${store}`,
+    ignore: !ready || (store === "etcd" && !hasEtcd),
+    fn: async () => strictEqual(await runSuite("TestState", store), STATE_TESTS),
+  });
+}
+
+Deno.test({
+  name: "the upstream suite of controllers passes, direct and cached",
+  ignore: !ready,
+  fn: async () => strictEqual(await runSuite("TestRuntime", "sqlite"), RUNTIME_TESTS),
+});
