@@ -2,7 +2,7 @@
 
 /**
  * A server of nothing but the state, for the public suites and the benchmark of it:
- * `state_server.ts --address HOST:PORT [--data DIRECTORY] [--store memory|sqlite|kv|etcd] [--etcd URL]`.
+ * `state_server.ts --address HOST:PORT [--data DIRECTORY] [--store memory|sqlite|kv|etcd] [--etcd URL --name NAME --ttl SECONDS]`.
  * Without `--etcd` the kind `etcd` starts a local one in the data directory.
  *
  * @module
@@ -29,6 +29,7 @@ const { values } = parseArgs({
     store: { type: "string", default: "memory" },
     etcd: { type: "string" },
     name: { type: "string", default: "server" },
+    ttl: { type: "string", default: "5" },
   },
 });
 
@@ -52,6 +53,7 @@ async function openEtcd(): Promise<Store> {
     endpoints: [child?.endpoint ?? values.etcd ?? ""],
     keys,
     identity: values.name,
+    leaseTtlSeconds: Number(values.ttl),
     onStandby: (active) => log.info("standing by", { reason: `"${active}" is active` }),
     onActive: () => log.info("active"),
     onLost: fail,

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Kills a server at random moments under load: what it acknowledged must be there afterwards.
+ *
+ * `BATUTA_KILLS` is how often each store is tried (5), `BATUTA_SEED` replays the moments.
+ *
+ * @module
+ */
+
+import { ok, strictEqual } from "node:assert/strict";
+import { codeOf } from "../../base/errors.ts";
+import { changed, draft, KIND, specText } from "../../cosi/state/conformance.ts";
+import type { RawResource } from "../../cosi/state/raw_resource.ts";
+import type { State } from "../../cosi/state/state.ts";
+import { startEtcd } from "../../cosi/store/etcd_child.ts";
+import { startStateProcess, type StateProcess } from "./state_process.ts";
+
+const KILLS = Number(Deno.env.get("BATUTA_KILLS") ?? 5);
+const SEED = Number(Deno.env.get("BATUTA_SEED") ?? Date.now() % 1_000_000);
+const WRITERS = 32;
+
+/** Updates of one ID before its writer goes on to another. */
+const UPDATES = 20;
+
+const hasEtcd = (await new Deno.Command("sh", { args: ["-c", "command -v etcd"], stdout: "null" })
+  .output()).code === 0;
+
+/** What is known of one ID: its version is the number of its writes, and its spec says so too. */
+interface Known {
+  acknowledged: number;
+  /** The version that a write would have made whose answer did not come. */
+  uncertain: number | undefined;
+}
+
+function spec(version: number): string {
+  return `${version} ${"x".repeat(300)}`;
+}
+
+function encode(version: number): Uint8Array {
+  return new TextEncoder().encode(spec(version));
+}
+
+/** Writes until the server is gone. */
+async function write(state: State, prefix: string, known: Map<string, Known>): Promise<void> {
+  for (let number = 0;; number++) {
+    const id = `${prefix}-${number}`;
+    const entry: Known = { acknowledged: 0, uncertain: undefined };
+    known.set(id, entry);
+    let resource: RawResource | undefined;
+    for (let version = 1; version <= UPDATES; version++) {
+      entry.uncertain = version;
+      try {
+        resource = resource === undefined
+          ? await state.create(draft(id, spec(version)))
+          : await state.update({ ...changed(resource), protoSpec: encode(version) });
+      } catch (error) {
+        if (["unavailable", "internal", "cancelled", "unknown"].includes(codeOf(error) ?? "")) {
+          return;
+        }
+        throw error;
+      }
+      strictEqual(resource.metadata.version, version);
+      entry.acknowledged = version;
+      entry.uncertain = undefined;
+    }
+  }
+}
+
+async function verify(state: State, known: Map<string, Known>, round: string): Promise<void> {
+  const stored = new Map<string, RawResource>();
+  for (const resource of await state.list(KIND)) stored.set(resource.metadata.id, resource);
+  for (const [id, entry] of known) {
+    const resource = stored.get(id);
+    const version = resource?.metadata.version ?? 0;
+    ok(
+      version === entry.acknowledged || version === entry.uncertain,
+      `${round}: ${id} has version ${version}, acknowledged was ${entry.acknowledged}`,
+    );
+    if (resource !== undefined) strictEqual(specText(resource), spec(version), `${round}: ${id}`);
+    known.set(id, { acknowledged: version, uncertain: undefined });
+  }
+  for (const id of stored.keys()) ok(known.has(id), `${round}: nobody wrote ${id}`);
+}
+
+async function killOften(start: () => StateProcess): Promise<void> {
+  console.log(`seed ${SEED}`);
+  let random = SEED;
+  const known = new Map<string, Known>();
+  for (let kill = 0; kill < KILLS; kill++) {
+    await using server = start();
+    await server.ready(30_000);
+    await verify(server.state, known, `seed ${SEED}, before kill ${kill}`);
+    const writers = Array.from(
+      { length: WRITERS },
+      (_, writer) => write(server.state, `k${kill}-w${writer}`, known),
+    );
+    random = (random * 1_103_515_245 + 12_345) % 2_147_483_648;
+    // deno-lint-ignore batuta/no-sleep -- the random moment of the kill is what is tested
+    const timer = setTimeout(() => server.kill("SIGKILL"), 50 + random % 400);
+    await Promise.all(writers);
+    clearTimeout(timer);
+    strictEqual((await server.status).signal, "SIGKILL");
+  }
+  await using server = start();
+  await server.ready(30_000);
+  await verify(server.state, known, `seed ${SEED}, at the end`);
+  const acknowledged = [...known.values()].reduce((sum, entry) => sum + entry.acknowledged, 0);
+  console.log(`${acknowledged} writes survived ${KILLS} kills`);
+  ok(acknowledged > 0);
+}
+
+async function inDirectory(run: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await Deno.makeTempDir();
+  try {
+    await run(directory);
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+Deno.test("an acknowledged write survives SIGKILL on sqlite", () =>
+  inDirectory((directory) =>
+    killOften(() => startStateProcess(["--store", "sqlite", "--data", directory]))
+  ));
+
+Deno.test({
+  name: "an acknowledged write survives SIGKILL on etcd",
+  ignore: !hasEtcd,
+  fn: () =>
+    inDirectory(async (directory) => {
+      const etcd = await startEtcd({ dataDirectory: directory });
+      try {
+        const args = ["--store", "etcd", "--etcd", etcd.endpoint, "--ttl", "2"];
+        await killOften(() => startStateProcess(args));
+      } finally {
+        await etcd.close();
+      }
+    }),
+});

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * A server of the state as a process that tests start, freeze and kill.
+ *
+ * @module
+ */
+
+import { createRemoteState } from "../../cosi/state/grpc_client.ts";
+import type { State } from "../../cosi/state/state.ts";
+import { type Channel, createChannel } from "../../rpc/channel.ts";
+import { dialTcp } from "../../rpc/tcp.ts";
+
+const SERVER = new URL("../compat/state_server.ts", import.meta.url).pathname;
+
+/** A running server. */
+export interface StateProcess extends AsyncDisposable {
+  readonly state: State;
+  readonly status: Promise<Deno.CommandStatus>;
+  /** Waits until it answers. */
+  ready(timeoutMs: number): Promise<void>;
+  /** What it logged so far. */
+  log(): string;
+  kill(signal: Deno.Signal): void;
+}
+
+/** A port of the loopback interface that nobody listens on at this moment. */
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}
+
+/** Starts a server with more arguments of `state_server.ts`. */
+export function startStateProcess(args: readonly string[]): StateProcess {
+  const port = freePort();
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", SERVER, "--address", `127.0.0.1:${port}`, ...args],
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  let text = "";
+  const logged = (async () => {
+    for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) text += part;
+  })();
+  let ended = false;
+  const status = child.status.then((result) => {
+    ended = true;
+    return result;
+  });
+  const channel: Channel = createChannel({
+    authority: `127.0.0.1:${port}`,
+    dial: (signal) => dialTcp({ hostname: "127.0.0.1", port, signal }),
+    backoff: { initialMs: 10, maximumMs: 50 },
+  });
+  const state = createRemoteState(channel);
+  return {
+    state,
+    status,
+    async ready(timeoutMs) {
+      const end = Date.now() + timeoutMs;
+      for (;;) {
+        try {
+          await state.list({ namespace: "ping", type: "test/ping" });
+          return;
+        } catch (cause) {
+          if (!ended && Date.now() < end) continue;
+          throw new Error(`The server does not answer: ${text}`, { cause });
+        }
+      }
+    },
+    log: () => text,
+    kill: (signal) => child.kill(signal),
+    async [Symbol.asyncDispose]() {
+      channel.close();
+      if (!ended) child.kill("SIGKILL");
+      await status;
+      await logged;
+    },
+  };
+}
