@@ -26,6 +26,8 @@ export const TALOS_VERSION = "1.12.11";
 export interface ServerProcess extends AsyncDisposable {
   readonly apiPort: number;
   readonly provisionPort: number;
+  /** The process of the present run. */
+  readonly pid: number;
   /** What machines boot with. */
   readonly kernelArgs: string;
   readonly state: State;
@@ -59,6 +61,9 @@ export async function startServerProcess(): Promise<ServerProcess> {
   return {
     apiPort,
     provisionPort,
+    get pid() {
+      return run.child.pid;
+    },
     kernelArgs: kernelArgs(provisionPort),
     state: createRemoteState(channel),
     logLines,
