@@ -25,6 +25,7 @@ import { ClusterBootstrapStatus } from "../../resources/cluster/cluster_bootstra
 import type { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
 import { ClusterMachineStatus } from "../../resources/cluster/cluster_machine_status.ts";
 import { LABEL_CLUSTER, LABEL_CONTROL_PLANE_ROLE } from "../../resources/labels.ts";
+import { TalosSessionStatus } from "../../resources/talos/talos_session_status.ts";
 import { Machine } from "../../resources/machine/machine.ts";
 import type { TalosApi } from "../../talos/api.ts";
 import type { TalosTarget } from "../../talos/target.ts";
@@ -54,6 +55,7 @@ export function clusterBootstrapStatusController(
     primary: Cluster,
     mapped: [
       byLabel(ClusterMachineStatus, LABEL_CLUSTER),
+      byLabel(TalosSessionStatus, LABEL_CLUSTER),
       sameId(ClusterBootstrapStatus),
       CLUSTER_MACHINES,
       ...TARGET_INPUTS.map(({ type }) => readOnly(type)),
@@ -71,13 +73,20 @@ async function gatherBootstrapFacts(
   reader: Reader<
     | TargetInput
     | typeof ClusterMachineStatus
+    | typeof TalosSessionStatus
     | typeof ClusterBootstrapStatus
     | typeof ClusterMachine
   >,
 ): Promise<BootstrapFacts> {
   const labels = { [LABEL_CLUSTER]: id, [LABEL_CONTROL_PLANE_ROLE]: "" };
   const controlPlanes = await reader.list(ClusterMachineStatus, { labels });
-  const first = controlPlanes.find(isReadyForBootstrap);
+  const sessions = await reader.list(TalosSessionStatus, { labels: { [LABEL_CLUSTER]: id } });
+  const reached = new Set(
+    sessions.filter(({ spec }) => spec.connected).map(({ metadata }) => metadata.id),
+  );
+  const first = controlPlanes.find((machine) =>
+    isReadyForBootstrap(machine) && reached.has(machine.metadata.id)
+  );
   const machine = first && await reader.find(Machine, first.metadata.id);
   return {
     isBootstrapped: (await reader.find(ClusterBootstrapStatus, id))?.spec.bootstrapped ?? false,

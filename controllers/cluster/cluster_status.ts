@@ -132,7 +132,7 @@ function statusOf(
   const kubernetesAPIReady = balancer?.spec.healthy ?? false;
   const controlplaneReady = controlPlaneSets.length > 0 &&
     controlPlaneSets.every(({ spec }) => spec.ready);
-  const phase = phaseOf(setStatuses);
+  const phase = machines.length === 0 ? Phase.SCALING_UP : phaseOf(setStatuses);
   const isEverySetReady = setStatuses.length > 0 && setStatuses.every(({ spec }) => spec.ready);
   return {
     available: kubernetesAPIReady,

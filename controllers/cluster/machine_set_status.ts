@@ -14,7 +14,10 @@ import {
   type Reader,
 } from "../../cosi/controller.ts";
 import type { Resource } from "../../cosi/resource.ts";
-import { MachineSetPhase } from "../../proto/gen/omni/specs_pb.ts";
+import {
+  ClusterMachineStatusSpec_Stage as Stage,
+  MachineSetPhase,
+} from "../../proto/gen/omni/specs_pb.ts";
 import { ClusterMachineStatus } from "../../resources/cluster/cluster_machine_status.ts";
 import { MachineSet } from "../../resources/cluster/machine_set.ts";
 import { MachineSetNode } from "../../resources/cluster/machine_set_node.ts";
@@ -99,6 +102,13 @@ export function planMachineSetStatus(
   return { kind: "write", labels, spec: { ...spec, phase, ready } };
 }
 
+/** Stages before a machine has run its configuration for the first time. */
+const ON_THE_WAY_IN: ReadonlySet<Stage> = new Set([
+  Stage.UNKNOWN,
+  Stage.CONFIGURING,
+  Stage.INSTALLING,
+]);
+
 function phaseOf(
   requested: number,
   machines: readonly Resource<typeof ClusterMachineStatus>[],
@@ -109,6 +119,7 @@ function phaseOf(
     return MachineSetPhase.ScalingDown;
   }
   if (present.some(({ spec }) => spec.lastConfigError !== "")) return MachineSetPhase.Failed;
+  if (present.some(({ spec }) => ON_THE_WAY_IN.has(spec.stage))) return MachineSetPhase.ScalingUp;
   if (present.some(({ spec }) => !spec.configUpToDate)) return MachineSetPhase.Reconfiguring;
   // A machine that has never been ready is still on its way up.
   return present.every(({ spec }) => spec.ready)

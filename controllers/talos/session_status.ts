@@ -3,7 +3,15 @@
 /** Shows how the sessions with the machines fare. @module */
 
 import { defineCollector, type Observation } from "../../cosi/collector.ts";
-import type { CallOptions, Controller, Plan } from "../../cosi/controller.ts";
+import {
+  type CallOptions,
+  type Controller,
+  type Plan,
+  type Reader,
+  sameId,
+} from "../../cosi/controller.ts";
+import { LABEL_CLUSTER } from "../../resources/labels.ts";
+import { TalosSession } from "../../resources/talos/talos_session.ts";
 import { TalosSessionStatus } from "../../resources/talos/talos_session_status.ts";
 
 /** What is known of one session. */
@@ -26,8 +34,16 @@ export function talosSessionStatusController(
 ): Controller {
   return defineCollector({
     name: "talos.SessionStatusController",
+    mapped: [sameId(TalosSession)],
     output: TalosSessionStatus,
     observe: (options) => sessions.observe(options),
-    plan: ({ value }): Plan<typeof TalosSessionStatus> => ({ kind: "write", spec: value }),
+    gather: async (id, reader: Reader<typeof TalosSession>) => ({
+      cluster: (await reader.find(TalosSession, id))?.spec.cluster ?? "",
+    }),
+    plan: ({ value }, { cluster }): Plan<typeof TalosSessionStatus> => ({
+      kind: "write",
+      spec: value,
+      labels: cluster === "" ? {} : { [LABEL_CLUSTER]: cluster },
+    }),
   });
 }
