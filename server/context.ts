@@ -9,8 +9,9 @@
 import type { Registry } from "prom-client";
 import type { Logger } from "../base/log.ts";
 import type { RpcServer } from "../rpc/server.ts";
-import type { CallObserver } from "../rpc/server_call.ts";
+import type { CallObserver } from "../rpc/call_observer.ts";
 import type { StreamListener } from "../rpc/stream.ts";
+import type { Decompressor } from "./compression/dictionary.ts";
 import type { Config } from "./config/parse_config.ts";
 
 /** The surroundings of one server. */
@@ -20,6 +21,8 @@ export interface Context {
   /** Aborts when the server stops. */
   readonly signal: AbortSignal;
   readonly registry: Registry;
+  /** Reads the compressed fields of clients. */
+  readonly decompressor: Decompressor;
   /** Counts the calls of every gRPC port. */
   readonly observer: CallObserver;
   /** Ends the server for a fault that it cannot go on with. */

@@ -7,16 +7,19 @@
  */
 
 import { systemClock } from "../base/clock.ts";
+import { codeOf } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import { createStateService } from "../cosi/state/service.ts";
 import { secureRandom } from "../link/addresses.ts";
 import { provisionService } from "../link/provision.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
+import type { Decompress } from "../resources/yaml_spec.ts";
 import { createRpcServer } from "../rpc/server.ts";
 import type { StreamListener } from "../rpc/stream.ts";
 import { listenTcp, type TcpAddress } from "../rpc/tcp.ts";
 import { listenTls } from "../rpc/tls_listener.ts";
+import { createContentChecks } from "./api/content_checks.ts";
 import { createHttpRoutes } from "./api/http.ts";
 import { createPolicy } from "./api/policy.ts";
 import { createYamlSpecOf } from "./api/yaml.ts";
@@ -61,17 +64,25 @@ export function openProvision(
 
 /** Opens the API port and returns its number. */
 export function openApi(context: Context, state: StateCore): number {
-  const { config, log, observer, cleanup, registry } = context;
-  const policy = createPolicy({ types: CATALOGUE, peek: (ref) => state.peek(ref) });
+  const { config, log, observer, decompressor, cleanup, registry } = context;
+  const { note, decompress } = decompressor;
+  const policy = createPolicy({
+    types: CATALOGUE,
+    peek: (ref) => state.peek(ref),
+    checkReferences: createContentChecks(state, decompressor),
+  });
   const declared = new Set(CATALOGUE.map(({ type }) => type));
   const service = createStateService(state, {
     policy,
-    yamlSpecOf: createYamlSpecOf(CATALOGUE),
+    yamlSpecOf: createYamlSpecOf(CATALOGUE, readable(decompress)),
     isDeclared: (type) => declared.has(type),
   });
   const server = createRpcServer({
     services: [service],
-    http: createHttpRoutes({ registry, readiness: () => ({ problems: [], notes: [] }) }),
+    http: createHttpRoutes({
+      registry,
+      readiness: () => ({ problems: [], notes: note === undefined ? [] : [note] }),
+    }),
     log,
     observer,
   });
@@ -89,4 +100,16 @@ function listen(
   const { certificate, key } = tls;
   if (certificate === undefined || key === undefined) return listenTcp(at);
   return listenTls({ ...at, certFile: certificate, keyFile: key });
+}
+
+/** What cannot be read shows as empty: a reader of other resources must not fail for one. */
+function readable(decompress: (bytes: Uint8Array) => Uint8Array): Decompress {
+  return (bytes) => {
+    try {
+      return decompress(bytes);
+    } catch (error) {
+      if (codeOf(error) === "invalidArgument") return undefined;
+      throw error;
+    }
+  };
 }

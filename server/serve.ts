@@ -14,6 +14,7 @@ import { CATALOGUE } from "../resources/catalogue.ts";
 import { NAMESPACES } from "../resources/namespaces.ts";
 import { publishDefinitions } from "./api/definitions.ts";
 import { createCallObserver } from "./api/shell.ts";
+import { openDecompressor } from "./compression/dictionary.ts";
 import { formatHostPort } from "./config/address.ts";
 import type { Config } from "./config/parse_config.ts";
 import type { Context } from "./context.ts";
@@ -50,12 +51,19 @@ export async function startServer(config: Config, { log }: ServerOptions): Promi
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => {});
   const registry = createRegistry();
+  const decompressor = openDecompressor(config.dictionaryPath);
+  if (decompressor.note !== undefined) {
+    log.warn("compressed fields need a dictionary", {
+      reason: decompressor.note,
+    });
+  }
   const context: Context = {
     config,
     log,
     signal: stop.signal,
     registry,
     observer: createCallObserver(registry, log),
+    decompressor,
     fail: (error) => stop.signal.aborted || failure.reject(error),
     cleanup,
   };

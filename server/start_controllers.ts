@@ -25,7 +25,7 @@ export function startControllers(
   state: StateCore,
   { tunnel, talos, mirror }: MachineChannel,
 ): void {
-  const { config, log, cleanup, registry, fail } = context;
+  const { config, log, decompressor, cleanup, registry, fail } = context;
   const clock = systemClock;
   const balancers = createBalancers({ net: tunnel.net, clock, log });
   cleanup.defer(() => balancers.close());
@@ -47,7 +47,10 @@ export function startControllers(
     },
     teardown: createTeardownPort(state),
     newToken: () => encodeToken(secureRandom(32)),
-    patchText: ({ spec }) => spec.data,
+    patchText: ({ spec }) =>
+      spec.compressedData.length === 0
+        ? spec.data
+        : new TextDecoder().decode(decompressor.decompress(spec.compressedData)),
   });
   const metrics = engineMetrics(registry);
   const runtime = startRuntime({

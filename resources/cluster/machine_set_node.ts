@@ -5,11 +5,12 @@
 import { defineResource } from "../../cosi/resource.ts";
 import { MachineSetNodeSpecSchema } from "../../proto/gen/omni/specs_pb.ts";
 import { writable } from "../access.ts";
+import { validateMachineSetNode } from "./machine_set_rules.ts";
 
 /** Binds a machine to a machine set; the ID is the machine's UUID. */
 export const MachineSetNode = defineResource({
   type: "MachineSetNodes.omni.sidero.dev",
   namespace: "default",
   schema: MachineSetNodeSpecSchema,
-  access: writable(),
+  access: writable(validateMachineSetNode),
 });

@@ -5,13 +5,14 @@
 import { defineResource } from "../../cosi/resource.ts";
 import { ConfigPatchSpecSchema } from "../../proto/gen/omni/specs_pb.ts";
 import { writable } from "../access.ts";
+import { validateConfigPatch } from "./config_patch_rules.ts";
 
 /** A patch of the configuration of a machine, a set or a cluster. */
 export const ConfigPatch = defineResource({
   type: "ConfigPatches.omni.sidero.dev",
   namespace: "default",
   schema: ConfigPatchSpecSchema,
-  access: writable(),
+  access: writable(validateConfigPatch),
   display: {
     displayType: "ConfigPatch",
     sensitive: true,

@@ -5,13 +5,14 @@
 import { defineResource } from "../../cosi/resource.ts";
 import { MachineClassSpecSchema } from "../../proto/gen/omni/specs_pb.ts";
 import { writable } from "../access.ts";
+import { validateMachineClass } from "./machine_rules.ts";
 
 /** Selects machines by their labels. */
 export const MachineClass = defineResource({
   type: "MachineClasses.omni.sidero.dev",
   namespace: "default",
   schema: MachineClassSpecSchema,
-  access: writable(),
+  access: writable(validateMachineClass),
   display: {
     displayType: "MachineClass",
   },

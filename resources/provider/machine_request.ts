@@ -5,13 +5,14 @@
 import { defineResource } from "../../cosi/resource.ts";
 import { MachineRequestSpecSchema } from "../../proto/gen/omni/specs_pb.ts";
 import { writable } from "../access.ts";
+import { validateMachineRequest } from "./machine_request_rules.ts";
 
 /** One machine wanted of a provider. */
 export const MachineRequest = defineResource({
   type: "MachineRequests.omni.sidero.dev",
   namespace: "infra-provider",
   schema: MachineRequestSpecSchema,
-  access: writable(),
+  access: writable(validateMachineRequest),
   display: {
     printColumns: [{ name: "Talos Version", jsonPath: "{.talosversion}" }],
   },

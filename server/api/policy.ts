@@ -9,9 +9,9 @@
  * @module
  */
 
-import { fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import { fromBinary, type Message } from "@bufbuild/protobuf";
 import { CodedError } from "../../base/errors.ts";
-import type { Metadata, Ref, ResourceType, Validator } from "../../cosi/resource.ts";
+import type { Metadata, Ref, Resource, ResourceType } from "../../cosi/resource.ts";
 import type { RawResource } from "../../cosi/state/raw_resource.ts";
 import type { AccessPolicy, AccessVerb } from "../../cosi/state/service.ts";
 import type { ResourceDraft } from "../../cosi/state/state.ts";
@@ -20,21 +20,24 @@ import {
   TALOS_MIRROR_TYPES_NAMESPACE,
 } from "../../resources/namespaces.ts";
 
-/** Rules of a type's content that depend on other resources. */
-export type ReferenceRule = (change: {
+/** A change whose content is to be checked. */
+export interface ContentChange {
   readonly verb: "create" | "update" | "teardown" | "destroy";
   readonly metadata: Metadata;
-  readonly spec: unknown;
-  readonly stored?: RawResource;
-}) => void;
+  readonly spec: Message;
+  readonly stored?: Resource<ResourceType> | undefined;
+}
 
 /** Options of {@linkcode createPolicy}. */
 export interface PolicyOptions {
   readonly types: readonly ResourceType[];
   /** The stored resource at this moment. */
   readonly peek: (ref: Ref) => RawResource | undefined;
-  /** Further rules, by type. */
-  readonly referenceRules?: ReadonlyMap<string, ReferenceRule>;
+  /**
+   * Checks what depends on more than the resource, after the type's own validator accepted it; throws
+   * `invalidArgument`.
+   */
+  readonly checkReferences?: (change: ContentChange) => void;
 }
 
 /** Namespaces in which only the server writes, whatever the type. */
@@ -58,17 +61,19 @@ function refuse(verb: AccessVerb, type: string): CodedError {
  * It refuses with `permissionDenied` what is not available over the API, and with `invalidArgument`
  * what breaks the rules of its type.
  */
-export function createPolicy({ types, peek, referenceRules }: PolicyOptions): AccessPolicy {
+export function createPolicy(
+  { types, peek, checkReferences }: PolicyOptions,
+): AccessPolicy {
   const declared = new Map(types.map((type) => [type.type, type]));
   return {
     check(verb, target, _peer, draft) {
-      const ref: Ref = { ...target, id: target.id ?? "" };
-      const type = declared.get(ref.type);
-      if (type?.access === "hidden") throw refuse(verb, ref.type);
+      const type = declared.get(target.type);
+      if (type?.access === "hidden") throw refuse(verb, target.type);
       if (isRead(verb)) return;
-      if (READ_ONLY_NAMESPACES.has(ref.namespace)) throw refuse(verb, ref.type);
+      if (READ_ONLY_NAMESPACES.has(target.namespace)) throw refuse(verb, target.type);
       if (type === undefined) return;
-      if (type.access === "readOnly") throw refuse(verb, ref.type);
+      if (type.access === "readOnly") throw refuse(verb, target.type);
+      const ref: Ref = { ...target, id: target.id ?? "" };
       if (ref.namespace !== type.namespace) {
         throw new CodedError(
           "invalidArgument",
@@ -76,48 +81,38 @@ export function createPolicy({ types, peek, referenceRules }: PolicyOptions): Ac
             `current value is "${ref.namespace}"`,
         );
       }
-      checkContent(verb, ref, type, draft, peek(ref), referenceRules?.get(ref.type));
+      const change = readChange(verb, ref, type, draft, peek(ref));
+      if (change === undefined || typeof type.access === "string") return;
+      const { stored, ...rest } = change;
+      type.access.validate(stored === undefined ? rest : { ...rest, stored });
+      checkReferences?.(change);
     },
   };
 }
 
-function checkContent(
+function readChange(
   verb: "create" | "update" | "teardown" | "destroy",
   ref: Ref,
   type: ResourceType,
   draft: ResourceDraft | undefined,
-  stored: RawResource | undefined,
-  referenceRule: ReferenceRule | undefined,
-): void {
-  if (typeof type.access === "string") return;
-  const metadata = draft?.metadata ?? stored?.metadata;
+  raw: RawResource | undefined,
+): ContentChange | undefined {
+  const stored = raw && { metadata: raw.metadata, spec: raw.decode(type.schema) };
+  if (draft !== undefined) {
+    return { verb, metadata: draft.metadata, spec: decodeDraft(verb, ref, type, draft), stored };
+  }
   // Whoever removes what is not there gets the answer of the state.
-  if (metadata === undefined) return;
-  // An unchanged spec was accepted before, so that a finalizer or a label can always be changed.
-  const spec = draft === undefined
-    ? stored?.decode(type.schema)
-    : decodeDraft(verb, ref, type, draft.protoSpec);
-  if (spec === undefined) return;
-  const validate: Validator<typeof type.schema> = type.access.validate;
-  validate({
-    verb,
-    metadata,
-    spec,
-    ...(stored === undefined
-      ? {}
-      : { stored: { metadata: stored.metadata, spec: stored.decode(type.schema) } }),
-  });
-  referenceRule?.({ verb, metadata, spec, ...(stored === undefined ? {} : { stored }) });
+  return stored && { verb, ...stored, stored };
 }
 
 function decodeDraft(
   verb: AccessVerb,
   ref: Ref,
   type: ResourceType,
-  bytes: Uint8Array,
-): MessageShape<typeof type.schema> {
+  { protoSpec }: ResourceDraft,
+): Message {
   try {
-    return fromBinary(type.schema, bytes);
+    return fromBinary(type.schema, protoSpec);
   } catch (cause) {
     throw new CodedError(
       "invalidArgument",

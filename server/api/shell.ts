@@ -9,7 +9,7 @@
 
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { Logger } from "../../base/log.ts";
-import type { CalledMethod, CallObserver } from "../../rpc/server_call.ts";
+import type { CalledMethod, CallObserver } from "../../rpc/call_observer.ts";
 import { statusName } from "../../rpc/status.ts";
 
 /** Labels that name a method, as common dashboards expect them. */
