@@ -33,6 +33,7 @@ export class Outbox {
   #sending: Uint8Array | undefined;
   #sendingAt = 0;
   #sendingEnd = 0;
+  #onSettled: (() => void) | undefined;
   #scheduled = false;
   #closed = false;
   #finish: { promise: Promise<void>; resolve: () => void } | undefined;
@@ -118,6 +119,15 @@ export class Outbox {
     this.#stream.close();
   }
 
+  /**
+   * A promise for the end of the write that is on its way, `undefined` without one. Closing a stream
+   * does not end it: the runtime keeps the socket until the peer takes the bytes or goes away.
+   */
+  settled(): Promise<void> | undefined {
+    if (this.#sending === undefined) return undefined;
+    return new Promise((resolve) => this.#onSettled = resolve);
+  }
+
   readonly #flushScheduled = (): void => {
     this.#scheduled = false;
     if (this.#corked === 0) this.flush();
@@ -152,6 +162,7 @@ export class Outbox {
     this.#sending = undefined;
     this.#sendingAt = this.#sendingEnd = 0;
     this.writingSinceMs = 0;
+    this.#onSettled?.();
   }
 }
 

@@ -129,6 +129,8 @@ export class Session {
     this.#linger?.cancel();
     this.outbox.close();
     this.#reader.release();
+    // A connection counts until its socket is really gone.
+    await this.outbox.settled();
     fineWheel.release();
   }
 
