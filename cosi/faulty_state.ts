@@ -18,9 +18,9 @@ export interface StateCall {
 /** What happens around the calls. Each may throw in place of the call or of its answer. */
 export interface Faults {
   /** Before the call: when it throws, nothing was done. */
-  readonly before?: (call: StateCall) => void;
+  readonly before?: (call: StateCall) => void | Promise<void>;
   /** After the call: when it throws, the call was carried out but nobody hears of it. */
-  readonly after?: (call: StateCall) => void;
+  readonly after?: (call: StateCall) => void | Promise<void>;
   /** Before a batch of events is handed out. */
   readonly onEvents?: (kind: Kind, events: readonly StateEvent[]) => void;
 }
@@ -28,9 +28,9 @@ export interface Faults {
 /** Puts faults between a state and who uses it. */
 export function faultyState(state: State, faults: Faults): State {
   async function around<T>(verb: keyof State, on: Kind | Ref, call: () => Promise<T>): Promise<T> {
-    faults.before?.({ verb, on });
+    await faults.before?.({ verb, on });
     const answer = await call();
-    faults.after?.({ verb, on });
+    await faults.after?.({ verb, on });
     return answer;
   }
   async function* events(

@@ -320,6 +320,26 @@ Deno.test("a watch that is lost is opened again, and nothing that happened meanw
   await harness.eventually(Target, "a", ({ spec }) => strictEqual(spec.linkId, "z"));
 });
 
+Deno.test("an output that vanishes while its watch is lost is written again", async () => {
+  let isBroken = false;
+  await using harness = startHarness(acting(() => Promise.resolve()), {
+    wrap: (state) =>
+      faultyState(state, {
+        onEvents: ({ type }) => {
+          if (!isBroken || type !== Target.type) return;
+          isBroken = false;
+          throw new CodedError("resourceExhausted", "Watch overran");
+        },
+      }),
+  });
+  await harness.create(Source, "a", {});
+  await harness.eventually(Target, "a");
+  await harness.settled();
+  isBroken = true;
+  await harness.destroy(Target, "a");
+  await harness.eventually(Target, "a");
+});
+
 Deno.test("a fault of the state while a watch is opened is survived", async () => {
   const errors = [new CodedError("unavailable", "not yet"), new CodedError("unavailable", "no")];
   await using harness = startHarness(acting(() => Promise.resolve()), {

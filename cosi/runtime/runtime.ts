@@ -36,6 +36,8 @@ export interface RuntimeOptions {
   readonly resyncMs?: number;
   /** Bounds of the wait after a failed attempt; 100 ms to one minute by default. */
   readonly backoff?: BackoffBounds;
+  /** How long controllers may keep the thread at a stretch, in milliseconds. */
+  readonly sliceMs?: number;
   /**
    * Called when the engine itself broke a promise: the process must end, because nothing is known any
    * more. By default the error is thrown uncaught.
@@ -116,7 +118,7 @@ function createShared(options: RuntimeOptions, signal: AbortSignal): RunShared {
     logger: options.logger ?? silentLogger,
     metrics: options.metrics ?? noMetrics,
     timers: new Timers(clock),
-    pacer: new Pacer(),
+    pacer: new Pacer(options.sliceMs),
     waits: new WaitRegistry(),
     backoff: options.backoff ?? BACKOFF,
     signal,

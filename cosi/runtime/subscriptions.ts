@@ -62,7 +62,8 @@ function onSnapshot(
       if (id !== undefined) wakes.item(id, !first);
     }
   }
-  if (inputs.length > 0 && !first) wakes.everything();
+  // What vanished while the watch was lost is not in the snapshot: any item may be concerned.
+  if (!first) wakes.everything();
   if (!inputs.some(({ held }) => held)) return;
   for (const { metadata: { id, finalizers } } of resources) {
     if (finalizers.includes(name)) wakes.item(id, !first);
