@@ -9,6 +9,7 @@
  */
 
 import { lookup } from "node:dns/promises";
+import { clearImmediate, setImmediate } from "node:timers";
 import type { Clock } from "../base/clock.ts";
 import { CodedError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
@@ -82,6 +83,8 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
   const nowMs = (): number => clock.nowMs();
   const wallMs = (): number => options.clock === undefined ? Date.now() : clock.nowMs();
 
+  // The core never has more than one thing deferred.
+  let deferred: ReturnType<typeof setImmediate> | undefined;
   const core: WireguardCore = new WireguardCore({
     identity,
     address,
@@ -90,6 +93,10 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
     wallMs,
     random,
     send: (datagram, endpoint) => bind.send(datagram, endpoint),
+    defer: (run) => {
+      clearImmediate(deferred);
+      deferred = setImmediate(run);
+    },
     deliver: (packet) => {
       if (packet[6] === PROTOCOL_TCP) return stack.receive(packet);
       const reply = echoReply(packet);
@@ -116,6 +123,7 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
       stack.close();
       bind.close();
       timers.close();
+      clearImmediate(deferred);
       await running.catch(() => {});
     },
   });

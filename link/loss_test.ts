@@ -104,7 +104,7 @@ for (const [index, { name, faults }] of CASES.entries()) {
   const seed = 1000 + index;
   Deno.test(`a transfer completes under ${name} (seed ${seed})`, () =>
     withWorld(seed, faults, async (world) => {
-      const rate = await transfer(world, 1024 * 1024);
+      const rate = await transfer(world, Number(Deno.env.get("RATES") ?? 1) * 1024 * 1024);
       if (Deno.env.has("RATES")) {
         console.log(name, rate.toFixed(2), "Mbit/s", world.network.counts);
       }

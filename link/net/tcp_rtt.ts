@@ -7,8 +7,11 @@
  */
 
 const INITIAL_RTO_MS = 1000;
-/** As the Linux kernel has it; the RFC's second is far above what a tunnel needs. */
-const MIN_RTO_MS = 200;
+/**
+ * The least that is added to the round trip, as the Linux kernel has it: a peer may hold back an
+ * acknowledgement for that long, however steady the path is.
+ */
+const MIN_VARIANCE_MS = 200;
 const MAX_RTO_MS = 60_000;
 
 /** The estimate for one connection. */
@@ -26,7 +29,7 @@ export class RoundTrip {
   /** The time-out, doubled for each expiry since the last measurement. */
   get timeoutMs(): number {
     const base = this.isKnown
-      ? Math.max(MIN_RTO_MS, this.smoothedMs + Math.max(1, 4 * this.#varianceMs))
+      ? this.smoothedMs + Math.max(MIN_VARIANCE_MS, 4 * this.#varianceMs)
       : INITIAL_RTO_MS;
     return Math.min(MAX_RTO_MS, base * 2 ** this.#backoff);
   }

@@ -10,7 +10,7 @@
  */
 
 import { addressKey, type RandomBytes } from "../addresses.ts";
-import type { TimerQueue } from "../timers.ts";
+import type { Timer, TimerQueue } from "../timers.ts";
 import { MacChecker, type Source } from "./cookies.ts";
 import {
   consumeInitiation,
@@ -20,6 +20,7 @@ import {
   type LocalIdentity,
   remoteIdentity,
 } from "./handshake.ts";
+import { HandshakeQueue } from "./handshake_queue.ts";
 import {
   COOKIE_REPLY,
   INITIATION,
@@ -32,6 +33,7 @@ import {
   TRANSPORT,
 } from "./messages.ts";
 import { Peer, type PeerHost } from "./peer.ts";
+import { TAG_SIZE } from "./primitives.ts";
 import { Session } from "./session.ts";
 
 /** Counters of a device; they only grow. */
@@ -42,6 +44,8 @@ export interface CoreCounters {
   refusedHandshakes: number;
   /** Transport messages without a session, forged or repeated. */
   refusedTransports: number;
+  /** Initiations that were dropped, or answered with a cookie, because too many came. */
+  deferredHandshakes: number;
   /** Inner packets with a foreign source or destination, or no IPv6 packet. */
   refusedPackets: number;
 }
@@ -61,7 +65,14 @@ export interface CoreOptions {
   send(datagram: Uint8Array, endpoint: Source): void;
   /** Takes an inner packet, checked as the invariant says. */
   deliver(packet: Uint8Array): void;
+  /** Runs something after the packets that have already come in. */
+  defer(run: () => void): void;
 }
+
+/** How long initiations are worked off at a stretch. */
+const SLICE_MS = 4;
+/** Data that comes in at the same time gets this many times as long as initiations do. */
+const DATA_SHARE = 4;
 
 interface Indexed {
   readonly peer: Peer;
@@ -78,6 +89,7 @@ export class WireguardCore implements PeerHost {
     malformed: 0,
     refusedHandshakes: 0,
     refusedTransports: 0,
+    deferredHandshakes: 0,
     refusedPackets: 0,
   };
   readonly timers: TimerQueue;
@@ -86,14 +98,20 @@ export class WireguardCore implements PeerHost {
   readonly #ownAddressKey: string;
   readonly #checker: MacChecker;
   readonly #indices = new Map<number, Indexed>();
+  readonly #queue = new HandshakeQueue();
+  readonly #pause: Timer;
   readonly #byKey = new Map<string, Peer>();
   readonly #byAddress = new Map<string, Peer>();
+  #isWorking = false;
+  /** Transport messages since the last slice of initiations. */
+  #transports = 0;
 
   constructor(options: CoreOptions) {
     this.#options = options;
     this.timers = options.timers;
     this.#identity = options.identity;
     this.#ownAddressKey = addressKey(options.address);
+    this.#pause = options.timers.create(() => this.#continueWork());
     this.#checker = new MacChecker(options.identity.publicKey, options.random);
   }
 
@@ -142,14 +160,19 @@ export class WireguardCore implements PeerHost {
   receive(datagram: Uint8Array, source: Source): void {
     const type = messageType(datagram);
     if (type === TRANSPORT) return this.#receiveTransport(datagram, source);
-    if (type === undefined) {
-      this.counters.malformed++;
-    } else if (type === COOKIE_REPLY) {
-      this.#receiveCookie(datagram);
-    } else if (!this.#checker.isMac1Valid(datagram)) {
-      this.counters.refusedHandshakes++;
-    } else {
-      this.#receiveHandshake(type, datagram, source);
+    if (type === INITIATION) this.#queueInitiation(datagram, source);
+    else if (type === RESPONSE) this.#receiveResponse(datagram, source);
+    else if (type === COOKIE_REPLY) this.#receiveCookie(datagram);
+    else this.counters.malformed++;
+  }
+
+  /** Works off initiations that wait, up to `limit` of them and for the time of a slice. */
+  workOff(limit = Infinity): void {
+    const startMs = this.nowMs();
+    for (let i = 0; i < limit && this.nowMs() - startMs < SLICE_MS; i++) {
+      const next = this.#queue.take(this.nowMs());
+      if (next === undefined) break;
+      if (!this.#receiveInitiation(next.message, next.source)) this.counters.refusedHandshakes++;
     }
   }
 
@@ -216,11 +239,41 @@ export class WireguardCore implements PeerHost {
     return true;
   }
 
-  #receiveHandshake(type: number, message: Uint8Array, source: Source): void {
-    const isGenuine = type === INITIATION
-      ? this.#receiveInitiation(message, source)
-      : type === RESPONSE && this.#receiveResponse(message, source);
-    if (!isGenuine) this.counters.refusedHandshakes++;
+  #queueInitiation(message: Uint8Array, source: Source): void {
+    const nowMs = this.nowMs();
+    const isOverloaded = this.#queue.isOverloaded(nowMs);
+    if (isOverloaded && !hasMac2(message) && !this.#queue.takeCookie(nowMs)) {
+      this.counters.deferredHandshakes++;
+      return;
+    }
+    if (!this.#checker.isMac1Valid(message)) {
+      this.counters.refusedHandshakes++;
+      return;
+    }
+    const isProven = isOverloaded && this.#checker.isMac2Valid(message, source, nowMs);
+    if (isOverloaded && !isProven) {
+      this.counters.deferredHandshakes++;
+      const reply = this.#checker.createReply(message, readUint32(message, 4), source, nowMs);
+      this.#options.send(reply, source);
+      return;
+    }
+    const initiation = { message: Uint8Array.from(message), source, receivedMs: nowMs };
+    if (!this.#queue.add(initiation, isProven)) this.counters.deferredHandshakes++;
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    this.#options.defer(() => this.#continueWork());
+  }
+
+  #continueWork(): void {
+    const startMs = this.nowMs();
+    this.workOff();
+    const nowMs = this.nowMs();
+    this.#isWorking = this.#queue.length > 0;
+    const hasData = this.#transports > 0;
+    this.#transports = 0;
+    if (!this.#isWorking) return;
+    if (hasData) this.#pause.set(nowMs + DATA_SHARE * (nowMs - startMs));
+    else this.#options.defer(() => this.#continueWork());
   }
 
   #receiveInitiation(message: Uint8Array, source: Source): boolean {
@@ -249,12 +302,16 @@ export class WireguardCore implements PeerHost {
     return true;
   }
 
-  #receiveResponse(message: Uint8Array, source: Source): boolean {
+  #receiveResponse(message: Uint8Array, source: Source): void {
     const localIndex = readUint32(message, 8);
     const peer = this.#indices.get(localIndex)?.peer;
-    if (peer?.handshake?.localIndex !== localIndex) return false;
-    const keys = consumeResponse(this.#identity, peer.handshake, message);
-    if (keys === undefined) return false;
+    const handshake = peer?.handshake;
+    const isExpected = handshake?.localIndex === localIndex && this.#checker.isMac1Valid(message);
+    const keys = isExpected ? consumeResponse(this.#identity, handshake, message) : undefined;
+    if (peer === undefined || keys === undefined) {
+      this.counters.refusedHandshakes++;
+      return;
+    }
     const nowMs = this.nowMs();
     this.#noteReceived(peer, message, source, nowMs);
     const session = new Session(localIndex, true, nowMs, keys);
@@ -262,7 +319,6 @@ export class WireguardCore implements PeerHost {
     peer.adoptAsInitiator(session, nowMs);
     // The responder may not send before the first message under the new keys reaches it.
     if (!this.#sendWaiting(peer, nowMs)) this.#sendTransport(peer, session, EMPTY, nowMs);
-    return true;
   }
 
   #receiveCookie(message: Uint8Array): void {
@@ -279,6 +335,7 @@ export class WireguardCore implements PeerHost {
       return;
     }
     const { peer, session } = indexed;
+    this.#transports++;
     this.#noteReceived(peer, message, source, nowMs);
     if (session === peer.next) {
       peer.promoteNext(nowMs);
@@ -316,6 +373,10 @@ export class WireguardCore implements PeerHost {
     do index = readUint32(this.#options.random(4), 0); while (this.#indices.has(index));
     return index;
   }
+}
+
+function hasMac2(message: Uint8Array): boolean {
+  return message.subarray(message.length - TAG_SIZE).some((byte) => byte !== 0);
 }
 
 function keyOf(publicKey: Uint8Array): string {

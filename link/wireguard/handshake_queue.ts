@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Initiations that wait for their turn, so that a storm of them never delays the data of others.
+ *
+ * An initiation costs a thousand times what refusing it costs. They are therefore worked off in
+ * slices between packets. Once the oldest has waited too long the device is overloaded: from then
+ * on only senders that have proven to receive at their address (by a cookie) are let in, and they
+ * come first.
+ *
+ * @module
+ */
+
+import type { Source } from "./cookies.ts";
+
+/** Initiations that wait, of each kind. 5,000 machines that come back at once fit. */
+const QUEUE_LIMIT = 8192;
+/** Proven initiations of one address: half, so that one sender never shuts out all others. */
+const SOURCE_LIMIT = QUEUE_LIMIT / 2;
+/** Initiators try again after 5 s; what waited for that long was answered for nothing. */
+const OVERLOAD_MS = 1000;
+const STALE_MS = 5000;
+/** Cookies that are sent in a second, and how many at once. */
+const COOKIES_PER_SECOND = 2000;
+const COOKIE_BURST = 200;
+
+/** A waiting initiation. */
+export interface WaitingInitiation {
+  readonly message: Uint8Array;
+  readonly source: Source;
+  readonly receivedMs: number;
+}
+
+/** The queue. */
+export class HandshakeQueue {
+  readonly #unproven = new Fifo<WaitingInitiation>();
+  readonly #proven = new Fifo<WaitingInitiation>();
+  readonly #perSource = new Map<string, number>();
+  #isOverloaded = false;
+  #cookies = COOKIE_BURST;
+  #cookiesMs = 0;
+
+  /** How many wait. */
+  get length(): number {
+    return this.#unproven.length + this.#proven.length;
+  }
+
+  /** Whether unproven senders have to prove themselves first. */
+  isOverloaded(nowMs: number): boolean {
+    const oldest = this.#unproven.first;
+    if (oldest === undefined) {
+      this.#isOverloaded = false;
+    } else if (nowMs - oldest.receivedMs > OVERLOAD_MS || this.#unproven.length >= QUEUE_LIMIT) {
+      this.#isOverloaded = true;
+    }
+    return this.#isOverloaded;
+  }
+
+  /** Whether one more cookie may go out; asking takes it. */
+  takeCookie(nowMs: number): boolean {
+    const gained = (nowMs - this.#cookiesMs) * COOKIES_PER_SECOND / 1000;
+    this.#cookies = Math.min(COOKIE_BURST, this.#cookies + gained);
+    this.#cookiesMs = nowMs;
+    if (this.#cookies < 1) return false;
+    this.#cookies--;
+    return true;
+  }
+
+  /** Adds an initiation, whose memory is given away; returns whether there was room. */
+  add(initiation: WaitingInitiation, isProven: boolean): boolean {
+    if (!isProven) {
+      if (this.#unproven.length >= QUEUE_LIMIT) return false;
+      this.#unproven.push(initiation);
+      return true;
+    }
+    const { hostname } = initiation.source;
+    const count = this.#perSource.get(hostname) ?? 0;
+    if (this.#proven.length >= QUEUE_LIMIT || count >= SOURCE_LIMIT) return false;
+    this.#perSource.set(hostname, count + 1);
+    this.#proven.push(initiation);
+    return true;
+  }
+
+  /** Takes the next; what is too old to be of use is skipped. */
+  take(nowMs: number): WaitingInitiation | undefined {
+    while (this.length > 0) {
+      const next = this.#takeProven() ?? this.#unproven.shift();
+      if (next !== undefined && nowMs - next.receivedMs < STALE_MS) return next;
+    }
+    return undefined;
+  }
+
+  #takeProven(): WaitingInitiation | undefined {
+    const next = this.#proven.shift();
+    if (next === undefined) return undefined;
+    const { hostname } = next.source;
+    const count = (this.#perSource.get(hostname) ?? 1) - 1;
+    if (count > 0) this.#perSource.set(hostname, count);
+    else this.#perSource.delete(hostname);
+    return next;
+  }
+}
+
+/** A queue whose `shift` does not move the rest each time. */
+class Fifo<T> {
+  #items: T[] = [];
+  #from = 0;
+
+  get length(): number {
+    return this.#items.length - this.#from;
+  }
+
+  get first(): T | undefined {
+    return this.#items[this.#from];
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  shift(): T | undefined {
+    const item = this.#items[this.#from];
+    if (item === undefined) return undefined;
+    this.#from++;
+    if (this.#from > 1024 || this.#from === this.#items.length) {
+      this.#items = this.#items.slice(this.#from);
+      this.#from = 0;
+    }
+    return item;
+  }
+}
