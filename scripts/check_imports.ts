@@ -80,7 +80,7 @@ const RULES: readonly (readonly [from: string, rule: Rule])[] = [
       "docs/examples/",
     ],
     // A document is checked before anything of the server is loaded.
-    dynamic: ["server/config/", "server/serve.ts", "lab/"],
+    dynamic: ["server/config/", "server/serve.ts", "lab/", "cosi/store/rotate_key.ts"],
   }],
   // The entry point picks a subcommand or a worker by name and loads nothing else.
   ["main.ts", { any: ["base/"], dynamic: ALL }],

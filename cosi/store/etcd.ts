@@ -88,8 +88,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   }
 }
 
-/** A store on etcd; also what a rotation of keys works with. */
-export class EtcdStore implements Store {
+class EtcdStore implements Store {
   readonly immediate = false;
   readonly batchLimits = { changes: BATCH_CHANGES, bytes: BATCH_BYTES };
   readonly #client: EtcdClient;
@@ -155,7 +154,7 @@ export class EtcdStore implements Store {
   async *#resources(revision: bigint): AsyncIterable<readonly RawResource[]> {
     const intern = createIntern();
     const found = new Map<string, number>();
-    for await (const kvs of this.pages(revision)) {
+    for await (const kvs of this.#pages(revision)) {
       const resources = kvs.map((pair) => this.#read(pair, intern));
       for (const { metadata } of resources) {
         const key = kindKey(metadata);
@@ -166,8 +165,8 @@ export class EtcdStore implements Store {
     this.#checkCounts(found);
   }
 
-  /** The stored pairs of all resources as of one revision of etcd, 0 for the present one. */
-  async *pages(revision: bigint): AsyncIterable<readonly KeyValue[]> {
+  /** The stored pairs of all resources as of one revision of etcd. */
+  async *#pages(revision: bigint): AsyncIterable<readonly KeyValue[]> {
     const end = rangeEnd(this.#layout.resources);
     let key = this.#layout.resources;
     for (let more = true; more;) {
@@ -244,7 +243,9 @@ export class EtcdStore implements Store {
     if (batch.epochs !== undefined) {
       ops.push(put(this.#layout.epochs, encodeEpochs(batch.epochs)));
     }
-    if (!this.#hasKeyCheck) ops.push(put(this.#layout.keyCheck, this.#codec.seal(KEY_CHECK)));
+    if (!this.#hasKeyCheck || batch.keyRotated) {
+      ops.push(put(this.#layout.keyCheck, this.#codec.seal(KEY_CHECK)));
+    }
     await this.#fenced(ops, revision);
     this.#revision = revision;
     this.#hasKeyCheck = true;
@@ -294,27 +295,6 @@ export class EtcdStore implements Store {
     }
   }
 
-  /** Seals records anew; their values as they were read must still be there. */
-  async rewrite(pairs: readonly KeyValue[], codec: Codec): Promise<void> {
-    const compare = [created(this.#layout.leader, this.#leadership.createRevision)];
-    const success = pairs.map(({ key, value }) => put(key, codec.seal(this.#codec.open(value))));
-    for (const { key, modRevision } of pairs) compare.push(modified(key, modRevision));
-    const { succeeded } = await this.#client.txn({ compare, success });
-    if (!succeeded) {
-      throw new CodedError(
-        "aborted",
-        "Cannot rewrite: something else has changed the state in etcd",
-      );
-    }
-  }
-
-  /** Says that all records are sealed with the codec's key. */
-  async rewriteKeyCheck(codec: Codec): Promise<void> {
-    const compare = [created(this.#layout.leader, this.#leadership.createRevision)];
-    const success = [put(this.#layout.keyCheck, codec.seal(KEY_CHECK))];
-    await this.#client.txn({ compare, success });
-  }
-
   async close(): Promise<void> {
     await this.#leadership.resign();
     this.#client.close();
@@ -345,12 +325,6 @@ function created(key: Uint8Array, value: bigint): Comparison {
   const target = Compare_CompareTarget.CREATE;
   const result = Compare_CompareResult.EQUAL;
   return { key, target, result, targetUnion: { case: "createRevision", value } };
-}
-
-function modified(key: Uint8Array, value: bigint): Comparison {
-  const target = Compare_CompareTarget.MOD;
-  const result = Compare_CompareResult.EQUAL;
-  return { key, target, result, targetUnion: { case: "modRevision", value } };
 }
 
 function valued(key: Uint8Array, value: Uint8Array): Comparison {

@@ -187,7 +187,7 @@ class KvStore implements Store {
     }
     atomic.set(REVISION, encodeNumbers(batch.revision));
     if (batch.epochs !== undefined) atomic.set(EPOCHS, encodeEpochs(batch.epochs));
-    if (!this.#hasKeyCheck) atomic.set(CHECK, this.#codec.seal(KEY_CHECK));
+    if (!this.#hasKeyCheck || batch.keyRotated) atomic.set(CHECK, this.#codec.seal(KEY_CHECK));
     const result = await atomic.commit();
     if (!result.ok) {
       throw new CodedError(

@@ -49,6 +49,9 @@ export async function openSqliteStore({ path, keys }: SqliteOptions): Promise<St
       const packed = packBatch(batch);
       await worker.ask({ op: "commit", ...packed }, [packed.wires.buffer]);
     },
+    async compact() {
+      await worker.ask({ op: "compact" });
+    },
     close: () => worker.close(),
   };
 }
@@ -115,7 +118,7 @@ async function* readResources(worker: SqliteWorker): AsyncIterable<readonly RawR
   }
 }
 
-function packBatch({ changes, revision, epochs }: StoreBatch): PackedBatch {
+function packBatch({ changes, revision, epochs, keyRotated = false }: StoreBatch): PackedBatch {
   const names: string[] = [];
   const numbers = new Float64Array(changes.length * 3);
   let size = 0;
@@ -131,5 +134,5 @@ function packBatch({ changes, revision, epochs }: StoreBatch): PackedBatch {
     wires.set(change.resource.wire, at);
     at += change.resource.wire.length;
   });
-  return { revision, epochs: epochs && encodeEpochs(epochs), names, numbers, wires };
+  return { revision, epochs: epochs && encodeEpochs(epochs), keyRotated, names, numbers, wires };
 }

@@ -47,6 +47,14 @@ export interface FileChange {
   readonly exists: boolean;
 }
 
+/** Changes that become durable together. */
+export interface FileBatch {
+  readonly changes: readonly FileChange[];
+  readonly revision: number;
+  readonly epochs: Uint8Array | undefined;
+  readonly keyRotated: boolean;
+}
+
 /** Texts of node:sqlite by what they mean to us; its error codes are not set on all paths. */
 const MEANINGS: readonly (readonly [RegExp, ErrorCode, string])[] = [
   [/locked|busy/i, "unavailable", "another process has it open; only one server may use it"],
@@ -206,7 +214,7 @@ export class SqliteFile {
   }
 
   /** Makes changes durable, all or none. */
-  commit(changes: readonly FileChange[], revision: number, epochs: Uint8Array | undefined): void {
+  commit({ changes, revision, epochs, keyRotated }: FileBatch): void {
     const kindsBefore = new Set(this.#kinds.keys());
     // What costs time is done before the file is locked.
     const records = changes.map(({ wire }) => wire && this.#codec.seal(wire));
@@ -217,6 +225,7 @@ export class SqliteFile {
       new DataView(bytes.buffer).setBigUint64(0, BigInt(revision));
       this.#setMeta.run("revision", bytes);
       if (epochs !== undefined) this.#setMeta.run("epochs", epochs);
+      if (keyRotated) this.#setMeta.run("keyCheck", this.#codec.seal(KEY_CHECK));
       this.#database.exec("COMMIT");
     } catch (error) {
       for (const key of this.#kinds.keys()) if (!kindsBefore.has(key)) this.#kinds.delete(key);
@@ -245,31 +254,13 @@ export class SqliteFile {
     return Number(lastInsertRowid);
   }
 
-  /** Writes every record again with another codec, all or none; returns how many. */
-  rewrite(codec: Codec): number {
-    let count = 0;
-    const update = this.#database.prepare(
-      "UPDATE resources SET value = ? WHERE kind = ? AND id = ?",
-    );
+  /** Rewrites the file without what is not in use, and without a write-ahead log. */
+  compact(): void {
     try {
-      this.#database.exec("BEGIN IMMEDIATE");
-      const keys = this.#database.prepare("SELECT kind, id FROM resources").all();
-      const read = this.#database.prepare(
-        "SELECT kind, id, value FROM resources WHERE kind = ? AND id = ?",
-      );
-      for (const { kind, id } of keys) {
-        const row = read.get(kind as number, id as Uint8Array);
-        if (row === undefined) continue;
-        update.run(codec.seal(this.#open(row)), kind as number, id as Uint8Array);
-        count++;
-      }
-      this.#setMeta.run("keyCheck", codec.seal(KEY_CHECK));
-      this.#database.exec("COMMIT");
+      this.#database.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-      throw explainSqliteError("rewrite", this.path, error);
+      throw explainSqliteError("compact", this.path, error);
     }
-    return count;
   }
 
   close(): void {

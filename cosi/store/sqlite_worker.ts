@@ -17,12 +17,14 @@ export type SqliteRequest =
   | { readonly op: "open"; readonly path: string; readonly keys: StateKeys | undefined }
   | { readonly op: "next" }
   | ({ readonly op: "commit" } & PackedBatch)
+  | { readonly op: "compact" }
   | { readonly op: "close" };
 
 /** A batch with all its wire forms in one buffer, which changes hands without a copy. */
 export interface PackedBatch {
   readonly revision: number;
   readonly epochs: Uint8Array | undefined;
+  readonly keyRotated: boolean;
   /** Namespace, type and ID of each change. */
   readonly names: readonly string[];
   /** Revision, whether a record exists (0 or 1) and length of the wire form (-1: remove). */
@@ -77,13 +79,16 @@ function handle(request: SqliteRequest): FileHead | PackedResources | undefined 
     case "commit":
       commit(request);
       return undefined;
+    case "compact":
+      opened().compact();
+      return undefined;
     case "close":
       file?.close();
       return undefined;
   }
 }
 
-function commit({ names, numbers, wires, revision, epochs }: PackedBatch): void {
+function commit({ names, numbers, wires, ...rest }: PackedBatch): void {
   let at = 0;
   const changes = Array.from({ length: names.length / 3 }, (_, index) => {
     const length = numbers[index * 3 + 2] ?? -1;
@@ -98,7 +103,7 @@ function commit({ names, numbers, wires, revision, epochs }: PackedBatch): void 
       exists: numbers[index * 3 + 1] === 1,
     };
   });
-  opened().commit(changes, revision, epochs);
+  opened().commit({ changes, ...rest });
 }
 
 function reply(request: SqliteRequest): SqliteReply {

@@ -29,6 +29,8 @@ export interface StoreBatch {
   readonly revision: number;
   /** All epochs to remember, when they change. */
   readonly epochs?: readonly Epoch[];
+  /** Whether to say that from here on all records are sealed with the current key. */
+  readonly keyRotated?: boolean;
 }
 
 /** What a store holds at the start. */
@@ -61,6 +63,8 @@ export interface Store {
    * what is stored, and the state must be opened again.
    */
   commit(batch: StoreBatch): Promise<void>;
+  /** Gives up the space of what was overwritten, and with it what stood there. */
+  compact?(): Promise<void>;
   /** Releases everything; commits that run are finished first. */
   close(): Promise<void>;
 }
