@@ -27,6 +27,7 @@ const KEPT: Readonly<Record<string, readonly Permission[]>> = {
   ctl: ["env", "net", "read", "sys"],
   "ctl edit": ["env", "net", "read", "run", "sys", "write"],
   key: ["env", "net", "read", "sys"],
+  "key rotate": ["env", "net", "read", "sys", "write"],
 };
 
 /** For all that reaches neither the network nor writes anything, such as `config` and help. */
