@@ -254,10 +254,11 @@ export class SqliteFile {
     return Number(lastInsertRowid);
   }
 
-  /** Rewrites the file without what is not in use, and without a write-ahead log. */
+  /** Empties the write-ahead log; in the file itself what is overwritten is gone at once. */
   compact(): void {
     try {
-      this.#database.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+      // VACUUM attaches a database, which the runtime forbids a process with few permissions.
+      this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch (error) {
       throw explainSqliteError("compact", this.path, error);
     }
@@ -281,6 +282,7 @@ function openDatabase(path: string): DatabaseSync {
         PRAGMA locking_mode = EXCLUSIVE;
         PRAGMA journal_mode = WAL;
         PRAGMA synchronous = FULL;
+        PRAGMA secure_delete = ON;
         PRAGMA wal_autocheckpoint = 4000;
         BEGIN IMMEDIATE; COMMIT;
       `);

@@ -63,7 +63,7 @@ export interface Store {
    * what is stored, and the state must be opened again.
    */
   commit(batch: StoreBatch): Promise<void>;
-  /** Gives up the space of what was overwritten, and with it what stood there. */
+  /** Leaves nothing behind of what was overwritten. */
   compact?(): Promise<void>;
   /** Releases everything; commits that run are finished first. */
   close(): Promise<void>;

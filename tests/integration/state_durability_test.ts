@@ -131,7 +131,7 @@ Deno.test({
     inDirectory(async (directory) => {
       const etcd = await startEtcd({ dataDirectory: directory });
       try {
-        const args = ["--store", "etcd", "--etcd", etcd.endpoint, "--ttl", "2"];
+        const args = ["--store", "etcd", "--etcd", etcd.endpoint, "--ttl", "3"];
         await killOften(() => startStateProcess(args));
       } finally {
         await etcd.close();
