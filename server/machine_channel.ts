@@ -13,6 +13,7 @@ import { eventSinkService } from "../link/events.ts";
 import { serveKernelLog } from "../link/kmsg.ts";
 import { type MachineStore, openMachineStore } from "../link/machine_store.ts";
 import { noTunnel } from "../link/no_tunnel.ts";
+import { TRUSTD_PORT } from "../link/trustd.ts";
 import { startTunnel, type Tunnel } from "../link/tunnel.ts";
 import { createRpcServer } from "../rpc/server.ts";
 import { createTalosApi, type TalosApi } from "../talos/api.ts";
@@ -23,6 +24,7 @@ import { createMachineReports } from "./machine_reports.ts";
 import { MIRRORED_KINDS } from "./mirrored_kinds.ts";
 import type { ServerMaterial } from "./seed.ts";
 import { createTalosMirror, type TalosMirror } from "./talos_mirror.ts";
+import { serveTrustd } from "./trustd.ts";
 import { EVENTS_PORT, LOGS_PORT } from "./tunnel_ports.ts";
 
 /** How the server reaches machines. */
@@ -60,7 +62,12 @@ export async function startMachineChannel(
   const kinds = MIRRORED_KINDS;
   const mirror = createTalosMirror({ state, sessions, talos, kinds, clock, log });
   cleanup.defer(() => mirror.close());
-  if (config.wireguard.enabled) await openSinks(context, state, tunnel);
+  if (config.wireguard.enabled) {
+    await openSinks(context, state, tunnel);
+    const listener = await tunnel.net.listen(TRUSTD_PORT);
+    inBackground(context, serveTrustd(listener, { state, clock, log }));
+    cleanup.defer(() => listener.close());
+  }
   return { tunnel, monitor, talos, mirror };
 }
 

@@ -4,6 +4,7 @@ import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
 import { CodedError } from "../../base/errors.ts";
 import type { State } from "../../cosi/state/state.ts";
 import { type EmulatedMachine, startMachine } from "../../lab/machine.ts";
+import { createWorld, type World } from "../../lab/world.ts";
 import { generateKey } from "../../link/keys.ts";
 import { ProvisionService } from "../../proto/gen/siderolink/link_pb.ts";
 import { Cluster } from "../../resources/cluster/cluster.ts";
@@ -20,6 +21,7 @@ import {
   LABEL_CLUSTER,
   LABEL_CONTROL_PLANE_ROLE,
   LABEL_MACHINE_SET,
+  LABEL_WORKER_ROLE,
 } from "../../resources/labels.ts";
 import { Link } from "../../resources/link/link.ts";
 import { Machine } from "../../resources/machine/machine.ts";
@@ -42,22 +44,42 @@ const SET = "one-control-planes";
 /** Generous: the tests share their processors with others. */
 const DEADLINE_MS = 120_000;
 
-function startTestMachine(server: ServerProcess): EmulatedMachine & AsyncDisposable {
-  const machine = startMachine({ kernelArgs: server.kernelArgs });
+/** Machines of one world can be in one cluster. */
+const WORLD = createWorld(() => Date.now());
+
+function startTestMachine(
+  server: ServerProcess,
+  world?: World,
+): EmulatedMachine & AsyncDisposable {
+  const { kernelArgs } = server;
+  const machine = startMachine({ kernelArgs, ...(world === undefined ? {} : { world }) });
   return Object.assign(machine, { [Symbol.asyncDispose]: () => machine.close() });
 }
 
-async function createCluster(state: State, machineId: string): Promise<void> {
-  const labels = { [LABEL_CLUSTER]: CLUSTER, [LABEL_CONTROL_PLANE_ROLE]: "" };
+async function createCluster(
+  state: State,
+  controlPlanes: readonly string[],
+  workers: readonly string[] = [],
+): Promise<void> {
   await createResource(state, Cluster, CLUSTER, {
     talosVersion: TALOS_VERSION,
     kubernetesVersion: "1.34.1",
   });
-  await createResource(state, MachineSet, SET, {}, labels);
-  await createResource(state, MachineSetNode, machineId, {}, {
-    ...labels,
-    [LABEL_MACHINE_SET]: SET,
-  });
+  await createSet(state, SET, LABEL_CONTROL_PLANE_ROLE, controlPlanes);
+  if (workers.length > 0) await createSet(state, "one-workers", LABEL_WORKER_ROLE, workers);
+}
+
+async function createSet(
+  state: State,
+  set: string,
+  role: string,
+  machineIds: readonly string[],
+): Promise<void> {
+  const labels = { [LABEL_CLUSTER]: CLUSTER, [role]: "" };
+  await createResource(state, MachineSet, set, {}, labels);
+  for (const id of machineIds) {
+    await createResource(state, MachineSetNode, id, {}, { ...labels, [LABEL_MACHINE_SET]: set });
+  }
 }
 
 async function isReady(state: State): Promise<boolean> {
@@ -79,7 +101,7 @@ Deno.test("a machine joins, becomes a cluster of one node and is given back", as
   await using machine = startTestMachine(server);
   const { state } = server;
   await untilInventoried(state, machine.uuid);
-  await createCluster(state, machine.uuid);
+  await createCluster(state, [machine.uuid]);
   await within(DEADLINE_MS, "the cluster is ready", () => isReady(state));
   strictEqual(machine.view().stage, "running");
 
@@ -109,12 +131,55 @@ Deno.test("a machine joins, becomes a cluster of one node and is given back", as
   deepStrictEqual(called.map((name) => machine.calls.get(name)), [1, 1, 1]);
 });
 
+Deno.test("three control planes and two workers become a cluster and are given back", async () => {
+  await using server = await startServerProcess();
+  const { state } = server;
+  const machines = Array.from({ length: 5 }, () => startTestMachine(server, WORLD));
+  await using cleanup = new AsyncDisposableStack();
+  for (const machine of machines) cleanup.use(machine);
+  for (const { uuid } of machines) await untilInventoried(state, uuid);
+  const [controlPlanes, workers] = [machines.slice(0, 3), machines.slice(3)];
+  await createCluster(
+    state,
+    controlPlanes.map(({ uuid }) => uuid),
+    workers.map(({ uuid }) => uuid),
+  );
+  await within(DEADLINE_MS, "the cluster is ready", () => isReady(state));
+  const [status] = await listResources(state, ClusterStatus);
+  deepStrictEqual([status?.spec.machines?.total, status?.spec.machines?.healthy], [5, 5]);
+
+  // One control plane leaves: it gives up its member of etcd by itself.
+  const leaving = controlPlanes[2];
+  await state.teardownAndDestroy({
+    namespace: "default",
+    type: MachineSetNode.type,
+    id: leaving?.uuid ?? "",
+  });
+  await within(
+    DEADLINE_MS,
+    "the machine is in maintenance",
+    () => leaving?.view().stage === "maintenance",
+  );
+  strictEqual(leaving?.calls.get("EtcdLeaveCluster"), 1);
+  await within(DEADLINE_MS, "the cluster is ready again", () => isReady(state));
+
+  await state.teardownAndDestroy({ namespace: "default", type: Cluster.type, id: CLUSTER });
+  await within(
+    DEADLINE_MS,
+    "all machines are in maintenance",
+    () => machines.every((machine) => machine.view().stage === "maintenance"),
+  );
+  const bootstraps = machines.map((machine) => machine.calls.get("Bootstrap") ?? 0);
+  strictEqual(bootstraps.reduce((sum, count) => sum + count), 1);
+  deepStrictEqual(machines.map((machine) => machine.calls.get("Reset")), [1, 1, 1, 1, 1]);
+});
+
 Deno.test("a server that was killed goes on where it was", async () => {
   await using server = await startServerProcess();
   await using machine = startTestMachine(server);
   const { state } = server;
   await untilInventoried(state, machine.uuid);
-  await createCluster(state, machine.uuid);
+  await createCluster(state, [machine.uuid]);
   await within(
     DEADLINE_MS,
     "the configuration is applied",
