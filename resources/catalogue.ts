@@ -145,6 +145,8 @@ import { MIRRORED } from "./mirror/mirrored.ts";
 import { AdvertisedEndpoint } from "./system/advertised_endpoint.ts";
 import { BackendStatus } from "./system/backend_status.ts";
 import { CertRefreshTick } from "./system/cert_refresh_tick.ts";
+import { Controller } from "./system/controller.ts";
+import { ControllerWait } from "./system/controller_wait.ts";
 import { DBVersion } from "./system/db_version.ts";
 import { FeaturesConfig } from "./system/features_config.ts";
 import { LabelsCompletion } from "./system/labels_completion.ts";
@@ -306,6 +308,8 @@ export const CATALOGUE: readonly ResourceType[] = [
   AdvertisedEndpoint,
   BackendStatus,
   CertRefreshTick,
+  Controller,
+  ControllerWait,
   DBVersion,
   FeaturesConfig,
   LabelsCompletion,

@@ -16,6 +16,8 @@ import { pathToFileURL } from "node:url";
 import type { ResourceType } from "../cosi/resource.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
 import { TALOS_MIRROR_NAMESPACE } from "../resources/namespaces.ts";
+import { Controller } from "../resources/system/controller.ts";
+import { ControllerWait } from "../resources/system/controller_wait.ts";
 import { declareControllers } from "./declared_controllers.ts";
 import { type Finding, isTest, listFiles, reportFindings, ROOT } from "./tree.ts";
 import { UNWRITTEN } from "./unwritten_types.ts";
@@ -138,6 +140,8 @@ export function findPutTypes(
 /** Loads the types that the server writes itself. */
 async function readServedTypes(): Promise<ResourceType[]> {
   const types = CATALOGUE.filter(({ namespace }) => namespace === TALOS_MIRROR_NAMESPACE);
+  // The engine shows itself in these.
+  types.push(Controller, ControllerWait);
   for (const file of listFiles().filter((file) => /^server\/.*\.ts$/.test(file) && !isTest(file))) {
     for (const { module, exported } of findPutTypes(await Deno.readTextFile(join(ROOT, file)))) {
       const loaded = await import(pathToFileURL(join(ROOT, dirname(file), module)).href);

@@ -17,6 +17,7 @@ import { Destroyer } from "./destroyer.ts";
 import { type KindSubscriber, watchKind } from "./kind_watch.ts";
 import { type EngineMetrics, noMetrics } from "./metrics.ts";
 import { Pacer } from "./pacer.ts";
+import { StatusPublisher, type StatusTypes } from "./status_publisher.ts";
 import type { Subscription } from "./subscriptions.ts";
 import { Timers } from "./timers.ts";
 import { WaitRegistry } from "./waits.ts";
@@ -32,6 +33,8 @@ export interface RuntimeOptions {
   readonly metrics?: EngineMetrics;
   /** Types whose resources are removed when a user has torn them down and nobody holds them. */
   readonly destroys?: readonly ResourceType[];
+  /** The types by which clients see what controllers do and wait for; not shown when absent. */
+  readonly shows?: StatusTypes;
   /** Between two looks at every item, in milliseconds; ten minutes by default. */
   readonly resyncMs?: number;
   /** Bounds of the wait after a failed attempt; 100 ms to one minute by default. */
@@ -79,10 +82,13 @@ const BACKOFF: BackoffBounds = { initialMs: 100, maximumMs: 60_000 };
 export function startRuntime(options: RuntimeOptions): Runtime {
   requireCompatible(options.controllers);
   const abort = new AbortController();
-  const shared = createShared(options, abort.signal);
+  const shared = createShared(options, abort.signal, (key) => publisher?.onWaitChanged(key));
+  const publisher = options.shows &&
+    new StatusPublisher(options.shows, options.controllers, shared);
   const runs: Run[] = options.controllers.map((controller) =>
     new ControllerRun(controller, shared)
   );
+  if (publisher !== undefined) runs.push(publisher);
   if (options.destroys !== undefined) runs.push(new Destroyer(options.destroys, shared));
   const { ready, watching } = startWatches(runs, shared);
   const resync = async (): Promise<void> => {
@@ -109,7 +115,11 @@ export function startRuntime(options: RuntimeOptions): Runtime {
   };
 }
 
-function createShared(options: RuntimeOptions, signal: AbortSignal): RunShared {
+function createShared(
+  options: RuntimeOptions,
+  signal: AbortSignal,
+  onWaitChanged: (key: string) => void,
+): RunShared {
   const clock = options.clock ?? systemClock;
   return {
     state: options.state,
@@ -119,7 +129,7 @@ function createShared(options: RuntimeOptions, signal: AbortSignal): RunShared {
     metrics: options.metrics ?? noMetrics,
     timers: new Timers(clock),
     pacer: new Pacer(options.sliceMs),
-    waits: new WaitRegistry(),
+    waits: new WaitRegistry(onWaitChanged),
     backoff: options.backoff ?? BACKOFF,
     signal,
     onFatal: options.onFatal ?? throwUncaught,
@@ -134,7 +144,9 @@ function startWatches(
   const kinds = new Map<string, { kind: Kind; parties: Party[] }>();
   for (const run of runs) {
     const party: PartyOf = { run, missing: 0 };
-    for (const { kind, subscriber } of run.subscriptions) {
+    const { subscriptions } = run;
+    if (subscriptions.length === 0) run.start();
+    for (const { kind, subscriber } of subscriptions) {
       const key = `${kind.namespace}/${kind.type}`;
       const entry = kinds.get(key) ?? { kind, parties: [] };
       kinds.set(key, entry);

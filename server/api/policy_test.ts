@@ -73,6 +73,8 @@ const WRITABLE = [
 const READ_ONLY = [
   "BackendStatuses.batuta.altlinux.org",
   "ConnectionParams.omni.sidero.dev",
+  "ControllerWaits.batuta.altlinux.org",
+  "Controllers.batuta.altlinux.org",
   "FeaturesConfigs.omni.sidero.dev",
   "InfraMachineRegistrations.omni.sidero.dev",
   "InfraProviders.omni.sidero.dev",
