@@ -18,7 +18,9 @@ import { clusterEndpointController } from "./cluster/cluster_endpoint.ts";
 import { clusterMachineController } from "./cluster/cluster_machine.ts";
 import { clusterMachineIdentityController } from "./cluster/cluster_machine_identity.ts";
 import { clusterMachineStatusController } from "./cluster/cluster_machine_status.ts";
+import { clusterUuidController } from "./cluster/cluster_uuid.ts";
 import { clusterSecretsController } from "./cluster/cluster_secrets.ts";
+import { controlPlaneStatusController } from "./cluster/control_plane_status.ts";
 import { clusterStatusController } from "./cluster/cluster_status.ts";
 import {
   type BalancerAddresses,
@@ -57,6 +59,8 @@ export interface Adapters {
   readonly balancerAddresses: BalancerAddresses;
   readonly installImages: InstallImageSource;
   readonly teardown: TeardownPort;
+  /** Makes a random UUID for a cluster. */
+  readonly newUuid: () => string;
   /** Makes a random token for a machine. */
   readonly newToken: () => string;
   /** The text of a patch, which clients may have compressed. */
@@ -76,6 +80,7 @@ export function controllerCatalogue(adapters: Adapters): Controller[] {
     machineJoinConfigController(),
     machineInstallDiskStatusController(),
     machineConfigGenOptionsController(),
+    clusterUuidController(adapters),
     clusterConfigVersionController(),
     clusterSecretsController(adapters),
     talosConfigController(adapters),
@@ -91,6 +96,7 @@ export function controllerCatalogue(adapters: Adapters): Controller[] {
     clusterMachineIdentityController(),
     clusterMachineStatusController(),
     machineSetStatusController(adapters),
+    controlPlaneStatusController(),
     clusterStatusController(adapters),
   ];
 }

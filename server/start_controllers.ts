@@ -46,6 +46,7 @@ export function startControllers(
       template: config.imageFactory.installerImage,
     },
     teardown: createTeardownPort(state),
+    newUuid: () => crypto.randomUUID(),
     newToken: () => encodeToken(secureRandom(32)),
     patchText: ({ spec }) =>
       spec.compressedData.length === 0
