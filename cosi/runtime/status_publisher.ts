@@ -154,9 +154,7 @@ export class StatusPublisher {
     if (controller === undefined) return;
     const { controllers: type } = this.#types;
     const ref = { namespace: type.namespace, type: type.type, id: name };
-    const stored = (await this.#shared.state.list(ref)).find(({ metadata }) =>
-      metadata.id === name
-    );
+    const stored = await findRaw(this.#shared.state, ref);
     await this.#writer.write(type, name, controllerResource(controller), stored);
   }
 }
