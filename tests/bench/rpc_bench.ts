@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Measures the transport beside grpc-go and grpc-js: the same methods, the same Go client, in turn.
+ *
+ * Servers take turns within each measurement, and medians are compared, because machines differ and
+ * the same machine differs from one minute to the next. The processor time of the server for one
+ * call is the steadiest figure where client and server share the cores. Needs Go.
+ *
+ * @module
+ */
+
+import { join } from "node:path";
+
+const ROUNDS = 3;
+const FOLDER = new URL(".", import.meta.url).pathname;
+// Kernel ticks of /proc/PID/stat; 100 a second on every Linux that Deno runs on.
+const TICK_MS = 10;
+
+interface Target {
+  readonly name: string;
+  readonly port: number;
+  readonly child: Deno.ChildProcess;
+}
+
+interface Measured {
+  readonly rate: number;
+  readonly p50us: number;
+  readonly p99us: number;
+  /** Microseconds of the server's processor time for one call or message. */
+  readonly cpuUs: number;
+}
+
+const CASES: readonly (readonly [name: string, args: readonly string[]])[] = [
+  ["unary, 1 in flight", ["-case=unary", "-workers=1"]],
+  ["unary, 64 in flight", ["-case=unary", "-workers=64"]],
+  ["unary, 256 in flight", ["-case=unary", "-workers=256"]],
+  ["stream of 1,000,000 messages of 32 bytes", ["-case=count", "-n=1000000"]],
+  ["upload of 32 MiB", ["-case=upload", "-duration=3s"]],
+  ["download of 32 MiB", ["-case=download", "-duration=3s"]],
+];
+
+function report(name: string, value: number, unit: string): void {
+  console.log(JSON.stringify({ name, value, unit }));
+}
+
+async function build(folder: string): Promise<string> {
+  const binary = join(folder, "rpc_peer");
+  const { success } = await new Deno.Command("go", {
+    args: ["build", "-buildvcs=false", "-o", binary, "."],
+    cwd: join(FOLDER, "rpc_peer"),
+  }).spawn().status;
+  if (!success) throw new Error("Cannot build the Go peer");
+  return binary;
+}
+
+async function start(name: string, command: string, args: readonly string[]): Promise<Target> {
+  const child = new Deno.Command(command, { args: [...args], stdout: "piped" }).spawn();
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  reader.releaseLock();
+  return { name, child, port: Number(new TextDecoder().decode(value)) };
+}
+
+/** Processor time of a process so far, in milliseconds. */
+async function cpuMs({ child }: Target): Promise<number> {
+  const stat = await Deno.readTextFile(`/proc/${child.pid}/stat`);
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+async function residentKib({ child }: Target): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${child.pid}/status`);
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0);
+}
+
+async function measure(peer: string, target: Target, args: readonly string[]): Promise<Measured> {
+  const before = await cpuMs(target);
+  const startMs = performance.now();
+  const { stdout, success, stderr } = await new Deno.Command(peer, {
+    args: [`-addr=127.0.0.1:${target.port}`, ...args],
+  }).output();
+  if (!success) throw new Error(`${target.name}: ${new TextDecoder().decode(stderr)}`);
+  const seconds = (performance.now() - startMs) / 1000;
+  const { rate, p50us, p99us } = JSON.parse(new TextDecoder().decode(stdout));
+  return { rate, p50us, p99us, cpuUs: (await cpuMs(target) - before) * 1000 / (rate * seconds) };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+}
+
+async function compare(
+  peer: string,
+  targets: readonly Target[],
+  name: string,
+  args: readonly string[],
+): Promise<void> {
+  const results = new Map<Target, Measured[]>();
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const target of targets) {
+      const measured = await measure(peer, target, args);
+      results.set(target, [...results.get(target) ?? [], measured]);
+    }
+  }
+  for (const [target, measured] of results) {
+    const of = (key: keyof Measured): number => median(measured.map((each) => each[key]));
+    report(`${name}: ${target.name}`, of("rate"), "1/s");
+    if (of("p50us") > 0) report(`${name}: ${target.name}, p50`, of("p50us"), "us");
+    if (of("p99us") > 0) report(`${name}: ${target.name}, p99`, of("p99us"), "us");
+    report(`${name}: ${target.name}, server CPU`, of("cpuUs"), "us");
+  }
+}
+
+/** Memory of a server for each idle stream, all on one connection. */
+async function idleStreams(peer: string, target: Target, count: number): Promise<void> {
+  const before = await residentKib(target);
+  const child = new Deno.Command(peer, {
+    args: [`-addr=127.0.0.1:${target.port}`, "-case=hang", `-n=${count}`],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  await reader.read();
+  const grown = await residentKib(target) - before;
+  report(`${count} idle streams: ${target.name}`, grown / count, "KiB each");
+  await reader.cancel();
+  await child.stdin.close();
+  await child.status;
+}
+
+/** Memory of a server for each idle connection that has made one call. */
+async function idleSessions(peer: string, target: Target, count: number): Promise<void> {
+  const before = await residentKib(target);
+  const child = new Deno.Command(peer, {
+    args: [`-addr=127.0.0.1:${target.port}`, "-case=sessions", `-n=${count}`],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  await reader.read();
+  const grown = await residentKib(target) - before;
+  report(`${count} idle sessions: ${target.name}`, grown / count, "KiB each");
+  await reader.cancel();
+  await child.stdin.close();
+  await child.status;
+}
+
+async function withTargets(
+  peer: string,
+  run: (targets: readonly Target[]) => Promise<void>,
+): Promise<void> {
+  const server = join(FOLDER, "rpc_bench_server.ts");
+  const targets = [
+    await start("own", Deno.execPath(), ["run", "-A", server, "own"]),
+    await start("grpc-go", peer, ["-serve=127.0.0.1:0"]),
+    await start("grpc-js", Deno.execPath(), ["run", "-A", server, "grpc-js"]),
+  ];
+  try {
+    await run(targets);
+  } finally {
+    for (const { child } of targets) {
+      child.kill("SIGKILL");
+      await child.status;
+    }
+  }
+}
+
+if (import.meta.main) {
+  const folder = await Deno.makeTempDir();
+  try {
+    const peer = await build(folder);
+    // Fresh processes, so that memory shows what one kind of load takes.
+    for (const measureMemory of [idleStreams, idleSessions]) {
+      await withTargets(peer, async (targets) => {
+        for (const target of targets) await measureMemory(peer, target, 1000);
+      });
+    }
+    await withTargets(peer, async (targets) => {
+      for (const [name, args] of CASES) await compare(peer, targets, name, args);
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
