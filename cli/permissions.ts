@@ -26,11 +26,10 @@ const KEPT: Readonly<Record<string, readonly Permission[]>> = {
   lab: ["env", "net", "read", "sys", "write"],
   ctl: ["env", "net", "read", "sys"],
   "ctl edit": ["env", "net", "read", "run", "sys", "write"],
-  key: ["env", "net", "read", "sys"],
   "key rotate": ["env", "net", "read", "sys", "write"],
 };
 
-/** For all that reaches neither the network nor writes anything, such as `config` and help. */
+/** For what neither reaches the network nor writes anything: `config`, the rest of `key`, help. */
 const KEPT_OTHERWISE: readonly Permission[] = ["env", "read", "sys"];
 
 /** The permissions that a command line needs. */

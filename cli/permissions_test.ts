@@ -36,8 +36,10 @@ Deno.test("permissionsOf() knows the subcommand, and the one of its subcommands 
     "sys",
     "write",
   ]);
-  deepStrictEqual(permissionsOf(["key", "edit"]), ["env", "net", "read", "sys"]);
-  for (const args of [[], ["--help"], ["version"], ["toString"], ["constructor", "x"]]) {
+  deepStrictEqual(permissionsOf(["key", "rotate"]), ["env", "net", "read", "sys", "write"]);
+  for (
+    const args of [[], ["key", "edit"], ["--help"], ["version"], ["toString"], ["constructor", "x"]]
+  ) {
     deepStrictEqual(permissionsOf(args), ["env", "read", "sys"]);
   }
 });
@@ -49,6 +51,10 @@ Deno.test("run() leaves ctl without write, run and ffi", async () => {
     "read",
     "sys",
   ]);
+});
+
+Deno.test("run() leaves key without write, run and ffi", async () => {
+  deepStrictEqual(await permissionsAfter(["key", "--help"]), ["env", "read", "sys"]);
 });
 
 Deno.test("keepPermissions() binds what comes after it", async () => {

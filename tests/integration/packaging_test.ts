@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
-import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, match, rejects, strictEqual } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { compile, PERMISSIONS, probe } from "../../scripts/compile.ts";
 
 const PROGRAM = fileURLToPath(new URL("packaging_program.ts", import.meta.url));
+
+/** Far more than a machine needs to install and boot in the lab. */
+const LAB_DEADLINE_MS = 300_000;
 
 /** The packer makes executables for one platform. */
 const elsewhere = Deno.build.target !== "x86_64-unknown-linux-gnu";
@@ -53,6 +56,35 @@ Deno.test({
       const permissions = PERMISSIONS.filter((flag) => flag !== "--allow-net");
       await compile({ main: PROGRAM, out, way: "pack", permissions });
       await rejects(probe(out, [folder]), /NotCapable: Requires net access/);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
+Deno.test({
+  name: "the packed lab brings a cluster up with nothing in its environment",
+  ignore: elsewhere,
+  async fn() {
+    const folder = await Deno.makeTempDir();
+    try {
+      const out = `${folder}/batuta`;
+      await compile({
+        main: fileURLToPath(new URL("../../main.ts", import.meta.url)),
+        out,
+        way: "pack",
+      });
+      const command = new Deno.Command(out, {
+        args: ["lab", "--once", "--machines", "1", "--api-bind", "127.0.0.1:0"],
+        clearEnv: true,
+        cwd: folder,
+        stdin: "null",
+        signal: AbortSignal.timeout(LAB_DEADLINE_MS),
+      });
+      const { code, stdout, stderr } = await command.output();
+      const text = new TextDecoder().decode(stdout);
+      strictEqual(code, 0, `${text}\n${new TextDecoder().decode(stderr)}`);
+      match(text, /^cluster "lab" is running$/m);
     } finally {
       await Deno.remove(folder, { recursive: true });
     }
