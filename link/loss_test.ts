@@ -5,7 +5,7 @@ import { silentLogger } from "../base/log.ts";
 import { SERVER_ADDRESS } from "./addresses.ts";
 import { type Device, startDevice } from "./device.ts";
 import { generateKey } from "./keys.ts";
-import { acceptOne, assertSame, pattern, readAll, writeAll } from "./testing.ts";
+import { acceptOne, assertSame, echo, pattern, readAll, writeAll } from "./testing.ts";
 import {
   type NetworkFaults,
   type VirtualClock,
@@ -110,4 +110,31 @@ for (const [index, { name, faults }] of CASES.entries()) {
       }
       assert.ok(rate > 0);
     }));
+}
+
+for (const seed of [2000, 2001, 2002, 2003]) {
+  Deno.test(`an echo of more than all buffers hold does not lock up (seed ${seed})`, () =>
+    withWorld(
+      seed,
+      { ...LINE, loss: 0.01, reordered: 0.02 },
+      async ({ clock, server, machine }) => {
+        const listener = await server.net.listen(0);
+        const [{ stream }, client] = await clock.until(Promise.all([
+          acceptOne(listener),
+          machine.net.dial(SERVER_ADDRESS, listener.port),
+        ]));
+        const data = pattern(2 * 1024 * 1024);
+        const echoing = echo(stream);
+        const received = readAll(client);
+        const sending = (async () => {
+          await writeAll(client, data);
+          await client.closeWrite();
+        })();
+        assertSame(await clock.until(received, 60_000), data);
+        await clock.until(Promise.all([echoing, sending]));
+        client.close();
+        stream.close();
+        listener.close();
+      },
+    ));
 }

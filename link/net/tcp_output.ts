@@ -85,7 +85,7 @@ export class TcpOutput {
     const { sender, receiver, agreement, host } = this.#parts;
     const options = agreement.options(host.nowMs());
     if (agreement.hasSack && receiver.hasReport) options.sacks = receiver.sackBlocks();
-    this.emit(ACK, sender.next, options);
+    this.emit(ACK, sender.ackSeq, options);
   }
 
   /** Decides when a segment with payload is acknowledged. */

@@ -68,13 +68,16 @@ export class TcpReceiver {
     return this.maxWindow - this.available - this.window;
   }
 
-  /** The four cases of RFC 9293 section 3.10.7.4. */
+  /**
+   * Whether a segment lies in the window (RFC 9293 section 3.10.7.4).
+   *
+   * One that begins right behind it counts too: its acknowledgement is valid when its data is not,
+   * and two sides with closed windows would otherwise never hear of each other's progress.
+   */
   isAcceptable({ seq, flags, payload }: TcpSegment): boolean {
     const length = payload.length + (flags & FIN ? 1 : 0) + (flags & SYN ? 1 : 0);
-    const { window } = this;
     const start = seqDiff(seq, this.nextSeq);
-    if (length === 0) return window === 0 ? start === 0 : start >= 0 && start < window;
-    return window > 0 && start < window && start + length > 0;
+    return start <= this.window && (length === 0 ? start >= 0 : start + length > 0);
   }
 
   /** Takes the data of a segment that was found acceptable. */

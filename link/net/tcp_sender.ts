@@ -93,6 +93,12 @@ export class TcpSender {
     return this.#buffered - seqDiff(this.next, this.unacked) + finLength;
   }
 
+  /** The number that a segment without data bears: one that the peer's window has room for. */
+  get ackSeq(): number {
+    const inFlight = seqDiff(this.next, this.unacked);
+    return inFlight > this.window ? seqAdd(this.unacked, this.window) : this.next;
+  }
+
   /** Takes bytes to be sent. */
   push(data: Uint8Array): void {
     this.#ring.write(this.#buffered, data);
@@ -116,7 +122,8 @@ export class TcpSender {
 
   /** The piece of a loss probe: a new one if there is any, else the last one again. */
   probePiece(nowMs: number): Piece | undefined {
-    const fresh = this.#cut(this.#mss, nowMs);
+    const byPeer = this.window - seqDiff(this.next, this.unacked);
+    const fresh = byPeer > 0 ? this.#cut(Math.min(this.#mss, byPeer), nowMs) : undefined;
     const { last } = this.#flights;
     if (fresh !== undefined || last === undefined) return fresh;
     return this.#again(last, nowMs);
