@@ -103,6 +103,18 @@ function deleteCommand(): Command {
     });
 }
 
+function explainCommand(): Command {
+  return withConnection(new Command("explain"))
+    .description("tell why a resource is not where it should be, and what stands in the way")
+    .argument("<type>", "type by name, alias or unique beginning")
+    .argument("<id>")
+    .option("-n, --namespace <name>", "namespace; the type's own when left out")
+    .action(async (type: string, id: string, options: object) => {
+      const { runExplain } = await import("./ctl_explain.ts");
+      await runExplain(type, id, options);
+    });
+}
+
 function typesCommand(): Command {
   return withConnection(new Command("api-resources"))
     .description("list the types of the server")
@@ -146,6 +158,7 @@ export function ctlCommand(): Command {
   command.addCommand(applyCommand());
   command.addCommand(editCommand());
   command.addCommand(deleteCommand());
+  command.addCommand(explainCommand());
   command.addCommand(typesCommand());
   command.addCommand(completionCommand());
   command.addCommand(completeCommand(), { hidden: true });
