@@ -13,6 +13,12 @@ import { startRuntime } from "../cosi/runtime/runtime.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import { secureRandom, SERVER_ADDRESS } from "../link/addresses.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
+import { Controller } from "../resources/system/controller.ts";
+import {
+  ControllerWait,
+  LABEL_ITEM_ID,
+  LABEL_ITEM_TYPE,
+} from "../resources/system/controller_wait.ts";
 import type { Context } from "./context.ts";
 import type { MachineChannel } from "./machine_channel.ts";
 import { engineMetrics } from "./metrics.ts";
@@ -57,6 +63,12 @@ export function startControllers(
   const runtime = startRuntime({
     state,
     controllers,
+    shows: {
+      controllers: Controller,
+      waits: ControllerWait,
+      itemTypeLabel: LABEL_ITEM_TYPE,
+      itemIdLabel: LABEL_ITEM_ID,
+    },
     destroys: CATALOGUE.filter(({ access }) => typeof access === "object"),
     logger: log,
     metrics,

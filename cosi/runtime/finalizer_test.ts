@@ -4,6 +4,7 @@
 
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { type Controller, defineController, held, type Plan, sameId, wait } from "../controller.ts";
+import { faultyState } from "../faulty_state.ts";
 import type { Metadata, Resource } from "../resource.ts";
 import { startHarness } from "../testing.ts";
 import { Derived, Extra, Source, Target } from "./test_types.ts";
@@ -146,6 +147,35 @@ Deno.test("the engine begins nothing for a primary that is tearing down", async 
   deepStrictEqual(log.lines, []);
   strictEqual(await harness.find(Target, "a"), undefined);
   await harness.eventually(Source, "a", hasFinalizers("somebody"));
+});
+
+Deno.test("the engine does not hold what is torn down while it is about to hold it", async () => {
+  const log: Log = { lines: [] };
+  let isArmed = true;
+  await using harness = startHarness(effect(log), {
+    wrap: (state) =>
+      faultyState(state, {
+        before: async ({ verb, on }) => {
+          if (!isArmed || verb !== "update" || on.type !== Source.type) return;
+          isArmed = false;
+          const core = await harness.state();
+          // Somebody else holds it, so that it stays after it is marked.
+          const stored = await core.get({ ...on, id: "a" });
+          const metadata = { ...stored.metadata, finalizers: ["somebody"] };
+          await core.update({ metadata, protoSpec: stored.protoSpec, yamlSpec: "" });
+          await core.teardown({ ...on, id: "a" });
+        },
+      }),
+  });
+  await harness.create(Source, "a", { managementAddress: "x" });
+  await harness.eventually(
+    Source,
+    "a",
+    ({ metadata }) => strictEqual(metadata.phase, "tearingDown"),
+  );
+  await harness.settled();
+  await harness.eventually(Source, "a", hasFinalizers("somebody"));
+  deepStrictEqual(log.lines, []);
 });
 
 Deno.test("a transform holds its primary until the output is gone, unless it declares otherwise", async () => {
