@@ -2,12 +2,14 @@
 
 // Every folder beside this file with a `__test__.jsonc` is a test of the command line: the steps
 // run in turn, in a copy of the folder, and what each prints equals its `.out` file. There,
-// `[WILDLINE]` stands for any text within a line and `[WILDCARD]` for any text at all.
+// `[WILDLINE]` stands for any text within a line and `[WILDCARD]` for any text at all. With
+// `"server": true` a server runs meanwhile, and `[SERVER]` in arguments is its address.
 
 import { ok, strictEqual } from "node:assert/strict";
 import { cpSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { PERMISSIONS } from "../../scripts/compile.ts";
+import { startServerProcess } from "../integration/server_process.ts";
 
 const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url));
 const CONFIG = fileURLToPath(new URL("../../deno.json", import.meta.url));
@@ -28,6 +30,8 @@ interface Step {
 interface Spec extends Partial<Step> {
   /** Instead of a single step. */
   readonly steps?: readonly Step[];
+  /** Whether the steps talk to a server. */
+  readonly server?: boolean;
   /** The reason why it does not run. */
   readonly ignore?: string;
 }
@@ -45,9 +49,15 @@ function matches(actual: string, expected: string): boolean {
   return new RegExp(`^${pattern.join("")}$`).test(actual.trimEnd());
 }
 
-async function runStep(step: Step, cwd: string): Promise<void> {
+async function runStep(step: Step, cwd: string, server: string): Promise<void> {
   const command = new Deno.Command(Deno.execPath(), {
-    args: ["run", `--config=${CONFIG}`, ...PERMISSIONS, MAIN, ...step.args],
+    args: [
+      "run",
+      `--config=${CONFIG}`,
+      ...PERMISSIONS,
+      MAIN,
+      ...step.args.map((arg) => arg.replace("[SERVER]", server)),
+    ],
     cwd,
     env: { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1", RUST_BACKTRACE: "0" },
     stdin: "piped",
@@ -79,8 +89,10 @@ for (const { name, isDirectory } of Deno.readDirSync(FOLDER)) {
       const cwd = await Deno.makeTempDir();
       try {
         cpSync(`${FOLDER}${name}`, cwd, { recursive: true });
+        await using server = spec.server ? await startServerProcess() : undefined;
+        const address = `http://127.0.0.1:${server?.apiPort}`;
         const { steps, args = [], ...rest } = spec;
-        for (const step of steps ?? [{ args, ...rest }]) await runStep(step, cwd);
+        for (const step of steps ?? [{ args, ...rest }]) await runStep(step, cwd, address);
       } finally {
         await Deno.remove(cwd, { recursive: true });
       }
