@@ -72,14 +72,14 @@ export async function dialUnix(
   return await dialing(path, options.signal, Deno.connect({ transport: "unix", path }));
 }
 
-async function dialing<C extends { close(): void }>(
+async function dialing<C extends Deno.Conn>(
   target: string,
   signal: AbortSignal | undefined,
   connecting: Promise<C>,
 ): Promise<C> {
   let connection: C;
   try {
-    connection = await connecting;
+    connection = closing(await connecting);
   } catch (cause) {
     const code = signal?.aborted ? "cancelled" : "unavailable";
     throw new CodedError(code, `Cannot dial ${target}`, { cause });

@@ -84,7 +84,9 @@ export function planLoadBalancerConfig(
   const release = planRelease(cluster, machinesLeft);
   if (release !== undefined) return release;
   const port = current?.spec.bindPort ?? lowestFree(firstPort, lastPort, takenPorts);
-  if (port === undefined) return wait(`all ports from ${firstPort} to ${lastPort} are taken`);
+  if (port === undefined) {
+    return wait(`all ports from ${firstPort} to ${lastPort} are taken`, { retryAfterMs: 30_000 });
+  }
   const addresses = endpoint?.spec.managementAddresses ?? [];
   return {
     kind: "write",
