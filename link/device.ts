@@ -18,6 +18,7 @@ import { keyBytes } from "./keys.ts";
 import { echoReply } from "./net/icmpv6.ts";
 import { PROTOCOL_TCP } from "./net/ipv6.ts";
 import { TcpStack } from "./net/tcp_stack.ts";
+import { createPacketRoutes, type PacketStreams } from "./packet_streams.ts";
 import type { PeerConfig, PeerStats, PeerTable } from "./peers.ts";
 import { steadyClock, TimerQueue } from "./timers.ts";
 import type { TunnelNet } from "./tunnel_net.ts";
@@ -55,6 +56,8 @@ export interface DeviceOptions {
 export interface Device {
   readonly net: TunnelNet;
   readonly peers: PeerTable;
+  /** Ways to peers that are not reached over UDP. */
+  readonly packets: PacketStreams;
   /** The UDP port that is bound. */
   readonly port: number;
   /** Rejects when the device breaks; stays pending otherwise. */
@@ -92,7 +95,9 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
     nowMs,
     wallMs,
     random,
-    send: (datagram, endpoint) => bind.send(datagram, endpoint),
+    send: (datagram, endpoint) => {
+      if (!packets.send(datagram, endpoint)) bind.send(datagram, endpoint);
+    },
     defer: (run) => {
       clearImmediate(deferred);
       deferred = setImmediate(run);
@@ -110,6 +115,7 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
     random,
     send: (packet, destination) => core.sendPacket(packet, destination),
   });
+  const packets = createPacketRoutes((packet, source) => core.receive(packet, source));
   const running = bind.run((datagram, source) => core.receive(datagram, source));
   const failed = new Promise<never>((_, reject) => running.catch(reject));
   failed.catch(() => {});
@@ -117,10 +123,12 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
   return await Promise.resolve({
     port: bind.port,
     failed,
+    packets,
     net: deviceNet(core, stack),
     peers: peerTable(core, stack, () => wallMs() - nowMs()),
     async close() {
       stack.close();
+      packets.close();
       bind.close();
       timers.close();
       clearImmediate(deferred);
@@ -146,6 +154,7 @@ function deviceNet(core: WireguardCore, stack: TcpStack): TunnelNet {
 /** @param wallOffsetMs What has to be added to the device's clock to get the wall clock. */
 function peerTable(core: WireguardCore, stack: TcpStack, wallOffsetMs: () => number): PeerTable {
   const known = new Map<string, KnownPeer>();
+  const owners = new WeakMap<Peer, string>();
 
   const drop = (id: string, { peer }: KnownPeer): void => {
     known.delete(id);
@@ -155,15 +164,18 @@ function peerTable(core: WireguardCore, stack: TcpStack, wallOffsetMs: () => num
   const add = (id: string, config: PeerConfig): Peer => {
     const publicKey = keyBytes(config.publicKey, "public key of peer");
     const address = ipv6Bytes(config.allowedIp);
-    for (const [other, entry] of [...known]) {
-      const isSame = other === id || entry.config.publicKey === config.publicKey ||
-        entry.peer.addressKey === addressKey(address);
-      if (isSame) drop(other, entry);
+    const before = known.get(id);
+    if (before !== undefined) drop(id, before);
+    for (const other of core.conflicts(publicKey, address)) {
+      const owner = owners.get(other);
+      const entry = owner === undefined ? undefined : known.get(owner);
+      if (owner !== undefined && entry !== undefined) drop(owner, entry);
     }
     const peer = core.addPeer(publicKey, address);
     if (peer === undefined) {
       throw new CodedError("invalidArgument", `Cannot add peer "${id}": its key is a weak point`);
     }
+    owners.set(peer, id);
     return peer;
   };
   return {

@@ -11,6 +11,7 @@ import type { Logger } from "../base/log.ts";
 import { startWorker } from "../base/worker.ts";
 import type { ByteStream } from "../rpc/stream.ts";
 import { type AcceptQueue, createAcceptQueue } from "./net/accept_queue.ts";
+import type { PacketSink, PacketStreams } from "./packet_streams.ts";
 import type { PeerStats, PeerTable } from "./peers.ts";
 import {
   errorOf,
@@ -21,6 +22,7 @@ import {
   type ToThread,
 } from "./tunnel_messages.ts";
 import type { TunnelNet } from "./tunnel_net.ts";
+import { formatEndpoint, parseEndpoint } from "./udp.ts";
 import { createThreadStream, type ThreadStream } from "./tunnel_stream.ts";
 
 /** How the tunnel's inner side is carried. */
@@ -43,13 +45,18 @@ export interface Tunnel {
   close(): Promise<void>;
 }
 
+/** A tunnel that also takes packets that did not come over UDP. */
+export interface PacketTunnel extends Tunnel {
+  readonly packets: PacketStreams;
+}
+
 /**
  * Starts the tunnel.
  *
  * @throws CodedError `invalidArgument` for a malformed key or address, `unavailable` when the port
  *   cannot be bound, `unsupported` for a mode that this system does not have.
  */
-export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
+export async function startTunnel(options: TunnelOptions): Promise<PacketTunnel> {
   const { mode, log, ...start } = options;
   if (mode === "tun" || mode === "kernel") {
     throw new CodedError("unsupported", `Cannot start tunnel: mode "${mode}" is not available`);
@@ -63,6 +70,7 @@ export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
       port,
       net: client.net,
       peers: client.peers,
+      packets: client.packets,
       failed: client.failed,
       async close() {
         await client.ask({ kind: "close" }, ignore).catch(() => {});
@@ -90,6 +98,7 @@ type Ask = <T>(
 interface Client {
   readonly net: TunnelNet;
   readonly peers: PeerTable;
+  readonly packets: PacketStreams;
   readonly failed: Promise<never>;
   ask: Ask;
   stop(): void;
@@ -104,6 +113,7 @@ function createClient(worker: Worker): Client {
   const pending = new Map<number, Pending>();
   const streams = new Map<number, ThreadStream>();
   const queues = new Map<number, AcceptQueue>();
+  const sinks = new Map<number, PacketSink>();
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => {});
   let nextId = 1;
@@ -119,8 +129,10 @@ function createClient(worker: Worker): Client {
     for (const { reject } of pending.values()) reject(error);
     for (const stream of streams.values()) stream.onBroken(error);
     for (const queue of [...queues.values()]) queue.listener.close();
+    for (const sink of sinks.values()) sink.end(error);
     pending.clear();
     streams.clear();
+    sinks.clear();
   };
   const fail = (error: CodedError): void => {
     failure.reject(error);
@@ -172,6 +184,12 @@ function createClient(worker: Worker): Client {
         return streams.get(data.stream)?.onEnd();
       case "broken":
         return streams.get(data.stream)?.onBroken(errorOf(data.error));
+      case "packet":
+        return sinks.get(data.way)?.send(data.bytes);
+      case "detached":
+        sinks.get(data.way)?.end(errorOf(data.error));
+        sinks.delete(data.way);
+        return;
       case "failed":
         return fail(errorOf(data.error));
     }
@@ -186,6 +204,7 @@ function createClient(worker: Worker): Client {
     failed: failure.promise,
     net: threadNet(ask, post, addStream, queues),
     peers: threadPeers(ask),
+    packets: threadPackets(post, sinks),
   };
 }
 
@@ -207,6 +226,31 @@ function threadNet(
       }),
     dial: (address, port, { signal } = {}) =>
       ask({ kind: "dial", address, port }, ({ handle = 0 }) => addStream(handle), signal),
+  };
+}
+
+function threadPackets(
+  post: (message: ToThread, transfer: Transferable[]) => void,
+  sinks: Map<number, PacketSink>,
+): PacketStreams {
+  let nextWay = 1;
+  return {
+    attach(endpoint, sink) {
+      const way = nextWay++;
+      sinks.set(way, sink);
+      // A malformed name is refused here, where the caller still hears of it.
+      post({ kind: "attach", way, endpoint: formatEndpoint(parseEndpoint(endpoint)) }, []);
+      return {
+        receive(packet) {
+          const bytes = packet.slice();
+          post({ kind: "packet", way, bytes }, [bytes.buffer]);
+        },
+        detach() {
+          sinks.delete(way);
+          post({ kind: "detach", way }, []);
+        },
+      };
+    },
   };
 }
 

@@ -10,6 +10,7 @@ import { CodedError } from "../base/errors.ts";
 import { silentLogger } from "../base/log.ts";
 import type { ByteStream, StreamListener } from "../rpc/stream.ts";
 import { type Device, startDevice } from "./device.ts";
+import type { AttachedStream } from "./packet_streams.ts";
 import {
   CHUNK_SIZE,
   errorMessage,
@@ -33,6 +34,7 @@ export function createTunnelHost(post: Post): TunnelHost {
   const streams = new Map<number, HostedStream>();
   const listeners = new Map<number, StreamListener>();
   const cancels = new Map<number, AbortController>();
+  const ways = new Map<number, AttachedStream>();
   let device: Device | undefined;
   let nextHandle = 1;
 
@@ -47,6 +49,13 @@ export function createTunnelHost(post: Post): TunnelHost {
       post({ kind: "accepted", listener: handle, stream: added, remoteAddress, remotePort }, []);
       streams.get(added)?.start();
     }
+  };
+  const attach = (way: number, endpoint: string): void => {
+    const attached = device?.packets.attach(endpoint, {
+      send: (bytes) => post({ kind: "packet", way, bytes }, [bytes.buffer as ArrayBuffer]),
+      end: (error) => post({ kind: "detached", way, error: errorMessage(error) }, []),
+    });
+    if (attached !== undefined) ways.set(way, attached);
   };
   const started = (): Device => {
     if (device === undefined) throw new CodedError("unavailable", "Cannot use the tunnel: closed");
@@ -114,6 +123,14 @@ export function createTunnelHost(post: Post): TunnelHost {
           return streams.get(message.stream)?.closeWrite();
         case "closeStream":
           return streams.get(message.stream)?.close();
+        case "attach":
+          return attach(message.way, message.endpoint);
+        case "packet":
+          return ways.get(message.way)?.receive(message.bytes);
+        case "detach":
+          ways.get(message.way)?.detach();
+          ways.delete(message.way);
+          return;
       }
     },
   };

@@ -49,7 +49,10 @@ export type ToThread =
   | { readonly kind: "data"; readonly stream: number; readonly bytes: Uint8Array }
   | { readonly kind: "credit"; readonly stream: number; readonly bytes: number }
   | { readonly kind: "closeWrite"; readonly stream: number }
-  | { readonly kind: "closeStream"; readonly stream: number };
+  | { readonly kind: "closeStream"; readonly stream: number }
+  | { readonly kind: "attach"; readonly way: number; readonly endpoint: string }
+  | { readonly kind: "packet"; readonly way: number; readonly bytes: Uint8Array }
+  | { readonly kind: "detach"; readonly way: number };
 
 /** What a request is answered with. */
 export interface Reply {
@@ -74,6 +77,8 @@ export type FromThread =
   | { readonly kind: "credit"; readonly stream: number; readonly bytes: number }
   | { readonly kind: "end"; readonly stream: number }
   | { readonly kind: "broken"; readonly stream: number; readonly error: ErrorMessage }
+  | { readonly kind: "packet"; readonly way: number; readonly bytes: Uint8Array }
+  | { readonly kind: "detached"; readonly way: number; readonly error: ErrorMessage }
   | { readonly kind: "failed"; readonly error: ErrorMessage };
 
 /** Makes an error fit to cross. */

@@ -120,13 +120,16 @@ export class WireguardCore implements PeerHost {
     const identity = remoteIdentity(this.#identity, publicKey);
     if (identity === undefined) return undefined;
     const peer = new Peer(this, identity, addressKey(address));
-    const sameKey = this.#byKey.get(keyOf(publicKey));
-    const sameAddress = this.#byAddress.get(peer.addressKey);
-    if (sameKey !== undefined) this.removePeer(sameKey);
-    if (sameAddress !== undefined) this.removePeer(sameAddress);
+    for (const other of this.conflicts(publicKey, address)) this.removePeer(other);
     this.#byKey.set(keyOf(publicKey), peer);
     this.#byAddress.set(peer.addressKey, peer);
     return peer;
+  }
+
+  /** The peers that a new one with this key and address would take the place of. */
+  conflicts(publicKey: Uint8Array, address: Uint8Array): Peer[] {
+    const found = [this.#byKey.get(keyOf(publicKey)), this.#byAddress.get(addressKey(address))];
+    return [...new Set(found)].filter((peer) => peer !== undefined);
   }
 
   /** Removes a peer and all its state. */
