@@ -10,6 +10,7 @@ import { createBalancers } from "../balancer/balancer.ts";
 import { systemClock } from "../base/clock.ts";
 import { controllerCatalogue } from "../controllers/catalogue.ts";
 import { startRuntime } from "../cosi/runtime/runtime.ts";
+import { denoTracer } from "../cosi/runtime/tracing.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import { secureRandom, SERVER_ADDRESS } from "../link/addresses.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
@@ -72,6 +73,7 @@ export function startControllers(
     destroys: CATALOGUE.filter(({ access }) => typeof access === "object"),
     logger: log,
     metrics,
+    tracer: denoTracer(),
     onFatal: fail,
   });
   cleanup.defer(() => runtime.stop());

@@ -22,6 +22,7 @@ import type { Pacer } from "./pacer.ts";
 import { createReader } from "./state_reader.ts";
 import { StateWriter } from "./state_writer.ts";
 import type { Timers } from "./timers.ts";
+import type { Tracer } from "./tracing.ts";
 import { type Subscription, subscriptionsOf } from "./subscriptions.ts";
 import type { Wakes } from "./triggers.ts";
 import type { WaitRegistry } from "./waits.ts";
@@ -35,6 +36,7 @@ export interface RunShared {
   readonly random: () => number;
   readonly logger: Logger;
   readonly metrics: EngineMetrics;
+  readonly tracer: Tracer;
   readonly timers: Timers;
   readonly pacer: Pacer;
   readonly waits: WaitRegistry;
@@ -158,7 +160,12 @@ export class ControllerRun {
     const observe = (outcome: "done" | "waiting" | "failed"): void =>
       metrics.observeReconcile(this.name, outcome, (performance.now() - startMs) / 1000);
     try {
-      const result = await this.#work.reconcile(id, signal);
+      const attributes = { controller: this.name, type: this.#itemType, id };
+      const result = await this.#shared.tracer.span(
+        "reconcile",
+        attributes,
+        () => this.#work.reconcile(id, signal),
+      );
       this.#succeeded(id, result);
       observe(result.waiting === undefined ? "done" : "waiting");
       return result.retryAfterMs;
@@ -232,7 +239,7 @@ export class ControllerRun {
 }
 
 function createWork(controller: Controller, shared: RunShared): Work {
-  const { state, metrics, timers } = shared;
+  const { state, metrics, timers, tracer } = shared;
   const { name } = controller;
   const onRead = (): void => metrics.countRead(name);
   const onWrite = (): void => metrics.countWrite(name);
@@ -249,5 +256,5 @@ function createWork(controller: Controller, shared: RunShared): Work {
       outputs,
       onCrash: () => metrics.countCrash(name),
     })
-    : deriveFrom({ controller, state, reader, writer, outputs, timers, onRead });
+    : deriveFrom({ controller, state, reader, writer, outputs, timers, tracer, onRead });
 }

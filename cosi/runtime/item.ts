@@ -21,6 +21,7 @@ import type { Outputs, StoredOutputs } from "./outputs.ts";
 import { decoded, findRaw } from "./state_reader.ts";
 import type { StateWriter } from "./state_writer.ts";
 import type { Timers } from "./timers.ts";
+import type { Tracer } from "./tracing.ts";
 
 /** How an item stands after a reconcile that did not fail. */
 export interface ItemResult {
@@ -39,6 +40,7 @@ export interface ItemOptions {
   readonly writer: StateWriter;
   readonly outputs: Outputs;
   readonly timers: Timers;
+  readonly tracer: Tracer;
   readonly onRead: () => void;
 }
 
@@ -123,7 +125,11 @@ class Run {
     if (mustFinalize && controller.finalize !== undefined) {
       // Read now, so that an output that is read back is absent however often this is repeated.
       const facts = await this.#gather(primary);
-      const wait = await controller.finalize(primary, { facts, signal: this.#deadline.signal });
+      const { signal } = this.#deadline;
+      const wait = await this.#call(
+        "finalize",
+        async () => await controller.finalize?.(primary, { facts, signal }),
+      );
       if (wait !== undefined) return waitingFor(wait);
     }
     await this.#letGoInputs();
@@ -149,7 +155,10 @@ class Run {
       // The effect would contradict an output that says it is being undone.
       if ([...desired.keys()].some((id) => blocked.has(id))) return blockedBy(remaining);
       const { signal } = this.#deadline;
-      const result = await controller.act(primary, plan.action, { facts, signal });
+      const result = await this.#call(
+        "act",
+        async () => await controller.act?.(primary, plan.action, { facts, signal }),
+      );
       observed = result as Record<string, unknown> | undefined;
     }
     await this.#writeAll(desired, stored, blocked, observed);
@@ -187,6 +196,12 @@ class Run {
     const { controller } = this.#options;
     const id = controller.outputId === undefined ? this.#id : controller.outputId(primary);
     return new Map([[id, plan]]);
+  }
+
+  /** A call that leaves the engine. */
+  #call<T>(name: "act" | "finalize", call: () => Promise<T>): Promise<T> {
+    const { controller, tracer } = this.#options;
+    return tracer.span(name, { controller: controller.name, id: this.#id }, call);
   }
 
   async #gather(primary: Resource<ResourceType>): Promise<unknown> {

@@ -20,6 +20,7 @@ import { Pacer } from "./pacer.ts";
 import { StatusPublisher, type StatusTypes } from "./status_publisher.ts";
 import type { Subscription } from "./subscriptions.ts";
 import { Timers } from "./timers.ts";
+import { noTracer, type Tracer } from "./tracing.ts";
 import { WaitRegistry } from "./waits.ts";
 
 /** Options of {@linkcode startRuntime}. */
@@ -31,6 +32,8 @@ export interface RuntimeOptions {
   readonly random?: () => number;
   readonly logger?: Logger;
   readonly metrics?: EngineMetrics;
+  /** Puts spans around reconciles and calls; none by default. */
+  readonly tracer?: Tracer;
   /** Types whose resources are removed when a user has torn them down and nobody holds them. */
   readonly destroys?: readonly ResourceType[];
   /** The types by which clients see what controllers do and wait for; not shown when absent. */
@@ -127,6 +130,7 @@ function createShared(
     random: options.random ?? Math.random,
     logger: options.logger ?? silentLogger,
     metrics: options.metrics ?? noMetrics,
+    tracer: options.tracer ?? noTracer,
     timers: new Timers(clock),
     pacer: new Pacer(options.sliceMs),
     waits: new WaitRegistry(onWaitChanged),
