@@ -79,7 +79,7 @@ async function gatherNodeTokenStatusFacts(
 
 /** Decides whether the token must be written and how sure it is that the machine keeps it. */
 export function planNodeTokenStatus(
-  _token: Resource<typeof NodeUniqueToken>,
+  token: Resource<typeof NodeUniqueToken>,
   { link, status, target }: NodeTokenStatusFacts,
 ): Plan<typeof NodeUniqueTokenStatus, WriteNodeToken> {
   if (link === undefined) return wait("the machine has no link");
@@ -87,13 +87,18 @@ export function planNodeTokenStatus(
   if (link.metadata.annotations[ANNOTATION_FORCE_VALID_NODE_UNIQUE_TOKEN] !== undefined) {
     return { kind: "write", spec: { state: NodeUniqueTokenStatusSpec_State.PERSISTENT } };
   }
+  const boot = link.spec.nodePublicKey;
+  // Whoever came back without its token is about to be assigned another one.
+  if (token.metadata.annotations[ANNOTATION_NODE_TOKEN_KEY] !== boot) {
+    return wait("the machine has no node token for this boot yet");
+  }
   const written = {
     spec: { state: NodeUniqueTokenStatusSpec_State.EPHEMERAL },
-    annotations: { [ANNOTATION_NODE_TOKEN_KEY]: link.spec.nodePublicKey },
+    annotations: { [ANNOTATION_NODE_TOKEN_KEY]: boot },
   };
-  const isWritten = status?.metadata.annotations[ANNOTATION_NODE_TOKEN_KEY] ===
-    link.spec.nodePublicKey;
-  if (isWritten) return { kind: "write", ...written };
+  if (status?.metadata.annotations[ANNOTATION_NODE_TOKEN_KEY] === boot) {
+    return { kind: "write", ...written };
+  }
   if (target === undefined) return wait("the machine cannot be reached to write its node token");
   return { kind: "write", ...written, action: { target } };
 }
