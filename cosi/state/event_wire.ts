@@ -21,7 +21,6 @@ import {
   writeStringField,
 } from "./proto_bytes.ts";
 import { RawResource } from "./raw_resource.ts";
-import type { Intern } from "./resource_wire.ts";
 import type { EventType, StateEvent } from "./state.ts";
 
 /** The event types of the wire by number. */
@@ -72,7 +71,7 @@ export function encodeEvent({ type, resource, old, bookmark, error }: EventParts
   return response;
 }
 
-function readEvent(reader: ProtoReader, intern: Intern): StateEvent {
+function readEvent(reader: ProtoReader): StateEvent {
   const outer = reader.enter();
   let resource: RawResource | undefined;
   let old: RawResource | undefined;
@@ -80,9 +79,9 @@ function readEvent(reader: ProtoReader, intern: Intern): StateEvent {
   let error: string | undefined;
   let bookmark: Uint8Array | undefined;
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === (1 << 3 | BYTES)) resource = RawResource.fromWire(reader.bytes(), intern);
+    if (tag === (1 << 3 | BYTES)) resource = RawResource.fromWire(reader.bytes());
     else if (tag === (2 << 3 | VARINT)) number = reader.varint();
-    else if (tag === (3 << 3 | BYTES)) old = RawResource.fromWire(reader.bytes(), intern);
+    else if (tag === (3 << 3 | BYTES)) old = RawResource.fromWire(reader.bytes());
     else if (tag === (4 << 3 | BYTES)) error = reader.string();
     else if (tag === (5 << 3 | BYTES)) bookmark = reader.bytes().slice();
     else reader.skip(tag);
@@ -97,11 +96,11 @@ function readEvent(reader: ProtoReader, intern: Intern): StateEvent {
 }
 
 /** Reads a response with all its events. */
-export function decodeEvents(response: Uint8Array, intern: Intern): StateEvent[] {
+export function decodeEvents(response: Uint8Array): StateEvent[] {
   const reader = new ProtoReader(response);
   const events: StateEvent[] = [];
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === (1 << 3 | BYTES)) events.push(readEvent(reader, intern));
+    if (tag === (1 << 3 | BYTES)) events.push(readEvent(reader));
     else reader.skip(tag);
   }
   return events;

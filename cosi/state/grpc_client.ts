@@ -10,7 +10,6 @@ import { type Clock, systemClock } from "../../base/clock.ts";
 import { CodedError, codeOf, type ErrorCode } from "../../base/errors.ts";
 import type { Channel } from "../../rpc/channel.ts";
 import type { Kind } from "../resource.ts";
-import { createIntern } from "./intern.ts";
 import { BYTES, ProtoReader, VARINT } from "./proto_bytes.ts";
 import { RawResource } from "./raw_resource.ts";
 import {
@@ -20,7 +19,6 @@ import {
   writeWriteRequest,
 } from "./request_wire.ts";
 import { openRemoteWatch } from "./remote_watch.ts";
-import type { Intern } from "./resource_wire.ts";
 import type { State, WatchKindOptions } from "./state.ts";
 
 /** Options of {@linkcode createRemoteState}. */
@@ -41,7 +39,6 @@ const ON_REMOVAL: Renames = { permissionDenied: "ownerConflict", failedPrecondit
 
 /** The state behind a channel to a server of `cosi.resource.State`. */
 export function createRemoteState(channel: Channel, options: RemoteStateOptions = {}): State {
-  const intern = createIntern();
   const { clock = systemClock } = options;
   const call = async (
     method: string,
@@ -55,7 +52,6 @@ export function createRemoteState(channel: Channel, options: RemoteStateOptions 
       throw renamed(error, renames);
     }
   };
-  const readReply = (reply: Uint8Array): RawResource => resourceIn(reply, intern);
   const watch = (target: Kind & { readonly id?: string }, watchOptions: WatchKindOptions) =>
     openRemoteWatch({
       open: (request) => {
@@ -67,27 +63,26 @@ export function createRemoteState(channel: Channel, options: RemoteStateOptions 
       target,
       options: watchOptions,
       clock,
-      intern,
     });
   return {
     async get(ref) {
-      return readReply(await call("Get", writeGetRequest(ref), {}));
+      return resourceIn(await call("Get", writeGetRequest(ref), {}));
     },
     async list(kind, selection = {}) {
       const resources: RawResource[] = [];
       const stream = channel.rawStream(path("List"));
       void stream.send(writeListRequest(kind, selection));
       stream.end();
-      for await (const reply of stream.messages) resources.push(readReply(reply));
+      for await (const reply of stream.messages) resources.push(resourceIn(reply));
       return resources;
     },
     async create(draft, { owner } = {}) {
       const request = writeWriteRequest(draft, 1, owner === undefined ? {} : { owner });
-      return readReply(await call("Create", request, ON_CREATE));
+      return resourceIn(await call("Create", request, ON_CREATE));
     },
     async update(draft, updateOptions = {}) {
       const request = writeWriteRequest(draft, 2, updateOptions);
-      return readReply(await call("Update", request, ON_UPDATE));
+      return resourceIn(await call("Update", request, ON_UPDATE));
     },
     async teardown(ref, { owner = "" } = {}) {
       return isReady(await call("Teardown", writeRefRequest(ref, owner), ON_REMOVAL));
@@ -116,10 +111,10 @@ function renamed(error: unknown, renames: Renames): unknown {
 }
 
 /** The resource in field 1 of a reply. */
-function resourceIn(reply: Uint8Array, intern: Intern): RawResource {
+function resourceIn(reply: Uint8Array): RawResource {
   const reader = new ProtoReader(reply);
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === (1 << 3 | BYTES)) return RawResource.fromWire(reader.bytes(), intern);
+    if (tag === (1 << 3 | BYTES)) return RawResource.fromWire(reader.bytes());
     reader.skip(tag);
   }
   throw new CodedError("internal", "Cannot read the reply of the state: it holds no resource");

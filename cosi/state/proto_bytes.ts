@@ -9,6 +9,7 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import { CodedError } from "../../base/errors.ts";
 
 /** Wire types of protobuf. */
@@ -22,6 +23,9 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Strings up to this length are converted here; the call into the runtime costs more than they do. */
 const SHORT_STRING = 48;
+
+/** Up to this length it is worth to look whether a string is ASCII. */
+const LONG_STRING = 1024;
 
 function malformed(what: string): CodedError {
   return new CodedError("invalidArgument", `Malformed protobuf message: ${what}`);
@@ -37,6 +41,8 @@ export function varintSize(value: number): number {
   return size;
 }
 
+const SAFE = BigInt(Number.MAX_SAFE_INTEGER);
+
 /** Writes a varint and returns the position after it. */
 export function writeVarint(buffer: Uint8Array, at: number, value: number): number {
   while (value >= 0x80) {
@@ -50,6 +56,7 @@ export function writeVarint(buffer: Uint8Array, at: number, value: number): numb
 
 /** Writes a 64-bit varint, negative numbers as their two's complement. */
 export function writeVarint64(buffer: Uint8Array, at: number, value: bigint): number {
+  if (value >= 0n && value <= SAFE) return writeVarint(buffer, at, Number(value));
   let rest = BigInt.asUintN(64, value);
   while (rest >= 0x80n) {
     buffer[at++] = Number(rest & 0x7fn) | 0x80;
@@ -169,6 +176,10 @@ export class ProtoReader {
 
   /** A varint as a signed 64-bit number. */
   varint64(): bigint {
+    const start = this.at;
+    const small = this.varint();
+    if (small <= Number.MAX_SAFE_INTEGER) return BigInt(small);
+    this.at = start;
     let value = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {
       if (this.at >= this.end) throw malformed("truncated varint");
@@ -204,10 +215,20 @@ export class ProtoReader {
     const end = this.fieldEnd();
     const start = this.at;
     this.at = end;
-    if (end - start <= SHORT_STRING) {
-      const text = asciiAt(this.buffer, start, end);
-      if (text !== undefined) return text;
-    }
+    return (end - start <= LONG_STRING ? asciiAt(this.buffer, start, end) : undefined) ??
+      this.#utf8(start, end);
+  }
+
+  /** A string of which many are equal, such as a type: they are kept once. */
+  word(): string {
+    const end = this.fieldEnd();
+    const start = this.at;
+    this.at = end;
+    return (end - start <= SHORT_STRING ? wordAt(this.buffer, start, end) : undefined) ??
+      this.#utf8(start, end);
+  }
+
+  #utf8(start: number, end: number): string {
     try {
       return decoder.decode(this.buffer.subarray(start, end));
     } catch (cause) {
@@ -242,12 +263,60 @@ export class ProtoReader {
   }
 }
 
+// The runtime's own way to make a flat string of single-byte characters; the types leave it out.
+const { latin1Slice } = Buffer.prototype as unknown as {
+  latin1Slice(this: Uint8Array, start: number, end: number): string;
+};
+
 function asciiAt(buffer: Uint8Array, start: number, end: number): string | undefined {
-  let text = "";
+  for (let i = start; i < end; i++) if ((buffer[i] ?? 0) >= 0x80) return undefined;
+  return latin1Slice.call(buffer, start, end);
+}
+
+/** Strings that occur again and again, by a hash of their bytes; a newer one takes an older's place. */
+const words = new Array<string | undefined>(4096).fill(undefined);
+
+/** One and the same string for equal bytes, most of the time, or `undefined` when they are not ASCII. */
+function wordAt(buffer: Uint8Array, start: number, end: number): string | undefined {
+  let hash = end - start;
   for (let i = start; i < end; i++) {
     const byte = buffer[i] ?? 0;
     if (byte >= 0x80) return undefined;
-    text += String.fromCharCode(byte);
+    hash = (Math.imul(hash, 31) + byte) | 0;
   }
-  return text;
+  const index = hash & (words.length - 1);
+  const word = words[index];
+  if (word !== undefined && word.length === end - start) {
+    let i = 0;
+    while (i < word.length && word.charCodeAt(i) === buffer[start + i]) i++;
+    if (i === word.length) return word;
+  }
+  return words[index] = latin1Slice.call(buffer, start, end);
+}
+
+/** What {@linkcode writeShortField} returns for what it cannot write: beyond the end of any buffer. */
+export const TOO_LONG = 1 << 30;
+
+/**
+ * Writes a field of up to 127 ASCII characters in one go, nothing for the empty string, or returns
+ * {@linkcode TOO_LONG}. Writes beyond the end of a buffer have no effect.
+ */
+export function writeShortField(
+  buffer: Uint8Array,
+  at: number,
+  field: number,
+  text: string,
+): number {
+  const { length } = text;
+  if (length === 0) return at;
+  if (length > 0x7f) return TOO_LONG;
+  buffer[at] = field << 3 | BYTES;
+  buffer[at + 1] = length;
+  at += 2;
+  for (let i = 0; i < length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit >= 0x80) return TOO_LONG;
+    buffer[at + i] = unit;
+  }
+  return at + length;
 }

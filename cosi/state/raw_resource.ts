@@ -11,7 +11,6 @@ import type { Metadata } from "../resource.ts";
 import { ProtoReader } from "./proto_bytes.ts";
 import {
   encodeResource,
-  type Intern,
   messageOf,
   readResource,
   type ResourceWire,
@@ -47,19 +46,19 @@ export class RawResource {
   }
 
   /** Takes over a message that holds a resource as its field 1, and nothing else. */
-  static fromMessage(message: Uint8Array, intern?: Intern): RawResource {
+  static fromMessage(message: Uint8Array): RawResource {
     const reader = new ProtoReader(message);
     reader.tag();
     reader.enter();
     const start = reader.at;
-    const { metadata, yamlSpec, specStart, specEnd } = readResource(reader, intern);
+    const { metadata, yamlSpec, specStart, specEnd } = readResource(reader);
     const encoded = { message, start, specStart, specEnd };
     return new RawResource(metadata, NOTHING, yamlSpec, encoded);
   }
 
   /** Reads the wire form of a resource; throws `invalidArgument` for what is none. */
-  static fromWire(wire: Uint8Array, intern?: Intern): RawResource {
-    return RawResource.fromMessage(messageOf(wire), intern);
+  static fromWire(wire: Uint8Array): RawResource {
+    return RawResource.fromMessage(messageOf(wire));
   }
 
   /** A resource that is not there, as some events carry it. */

@@ -17,7 +17,6 @@ import type { Kind } from "../resource.ts";
 import { decodeEvents } from "./event_wire.ts";
 import { RawResource } from "./raw_resource.ts";
 import { writeWatchRequest } from "./request_wire.ts";
-import type { Intern } from "./resource_wire.ts";
 import type { StateEvent, WatchKindOptions } from "./state.ts";
 
 /** Waits between attempts to open a broken stream again. */
@@ -30,7 +29,6 @@ export interface RemoteWatchOptions {
   readonly target: Kind & { readonly id?: string };
   readonly options: WatchKindOptions;
   readonly clock: Clock;
-  readonly intern: Intern;
 }
 
 /** Opens a watch; settles when the server says that it stands. */
@@ -60,7 +58,7 @@ async function* follow(
   options: RemoteWatchOptions,
   first: RawStream,
 ): AsyncGenerator<readonly StateEvent[], void> {
-  const { intern, options: { signal } } = options;
+  const { options: { signal } } = options;
   let bookmark: Uint8Array | undefined;
   let stream = first;
   try {
@@ -68,7 +66,7 @@ async function* follow(
       let broken: unknown;
       try {
         for await (const message of stream.messages) {
-          const events = decodeEvents(message, intern);
+          const events = decodeEvents(message);
           const last = events[events.length - 1];
           if (last === undefined) continue;
           bookmark = last.bookmark;

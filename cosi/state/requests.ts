@@ -10,7 +10,7 @@ import { CodedError } from "../../base/errors.ts";
 import type { Phase, Ref } from "../resource.ts";
 import type { LabelOp, LabelQuery, LabelTerm } from "./label_query.ts";
 import { BYTES, ProtoReader, VARINT } from "./proto_bytes.ts";
-import { type Intern, parsePhase, readResource } from "./resource_wire.ts";
+import { parsePhase, readResource } from "./resource_wire.ts";
 import type { ResourceDraft } from "./state.ts";
 
 /** A request that names one resource: Get, Teardown, Destroy and TeardownAndDestroy. */
@@ -63,12 +63,12 @@ function readInnerString(reader: ProtoReader): string {
 }
 
 /** Reads Get, Teardown, Destroy and TeardownAndDestroy, which have one form. */
-export function readRefRequest(bytes: Uint8Array, intern: Intern): RefRequest {
+export function readRefRequest(bytes: Uint8Array): RefRequest {
   const reader = new ProtoReader(bytes);
   let namespace = "", type = "", id = "", owner = "";
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === field(1, BYTES)) namespace = intern(reader.string());
-    else if (tag === field(2, BYTES)) type = intern(reader.string());
+    if (tag === field(1, BYTES)) namespace = reader.word();
+    else if (tag === field(2, BYTES)) type = reader.word();
     else if (tag === field(3, BYTES)) id = reader.string();
     else if (tag === field(4, BYTES)) owner = readInnerString(reader);
     else reader.skip(tag);
@@ -80,7 +80,6 @@ export function readRefRequest(bytes: Uint8Array, intern: Intern): RefRequest {
 export function readWriteRequest(
   bytes: Uint8Array,
   resourceField: 1 | 2,
-  intern: Intern,
 ): WriteRequest {
   const reader = new ProtoReader(bytes);
   let draft: ResourceDraft | undefined;
@@ -89,7 +88,7 @@ export function readWriteRequest(
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
     if (tag === field(resourceField, BYTES)) {
       const outer = reader.enter();
-      const { metadata, specStart, specEnd, yamlSpec } = readResource(reader, intern);
+      const { metadata, specStart, specEnd, yamlSpec } = readResource(reader);
       reader.leave(outer);
       draft = { metadata, protoSpec: bytes.subarray(specStart, specEnd), yamlSpec };
     } else if (tag === field(resourceField + 1, BYTES)) {

@@ -16,11 +16,13 @@ import {
   fieldSize,
   ProtoReader,
   stringFieldSize,
+  TOO_LONG,
   utf8Size,
   VARINT,
   varintSize,
   writeBytesField,
   writeFieldHead,
+  writeShortField,
   writeStringField,
   writeUtf8,
   writeVarint,
@@ -147,19 +149,70 @@ function writeMetadata(buffer: Uint8Array, at: number, metadata: Metadata): numb
   return writeRecord(buffer, at, 11, metadata.annotations);
 }
 
+/** Where metadata are written before their size is known. */
+const scratch = new Uint8Array(4096);
+
+function writeShortInstant(at: number, field: number, instant: Instant | undefined): number {
+  return instant === undefined ? at : writeInstant(scratch, at, field, instant);
+}
+
+function writeShortRecord(
+  at: number,
+  field: number,
+  record: Readonly<Record<string, string>>,
+): number {
+  for (const key in record) {
+    const start = at + 2;
+    const end = writeShortField(
+      scratch,
+      writeShortField(scratch, start, 1, key),
+      2,
+      record[key] ?? "",
+    );
+    if (end - start > 0x7f) return TOO_LONG;
+    scratch[at] = field << 3 | BYTES;
+    scratch[at + 1] = end - start;
+    at = end;
+  }
+  return at;
+}
+
+/** Writes metadata of ordinary length to the scratch buffer; their size, or more than its own. */
+function writeShortMetadata(metadata: Metadata): number {
+  let at = writeShortField(scratch, 0, 1, metadata.namespace);
+  at = writeShortField(scratch, at, 2, metadata.type);
+  at = writeShortField(scratch, at, 3, metadata.id);
+  at = writeShortField(scratch, at, 4, versionText(metadata.version));
+  at = writeShortField(scratch, at, 5, metadata.owner);
+  at = writeShortField(scratch, at, 6, metadata.phase);
+  at = writeShortInstant(at, 7, metadata.created);
+  at = writeShortInstant(at, 8, metadata.updated);
+  for (const finalizer of metadata.finalizers) {
+    at = finalizer === "" ? TOO_LONG : writeShortField(scratch, at, 9, finalizer);
+  }
+  at = writeShortRecord(at, 10, metadata.labels);
+  return writeShortRecord(at, 11, metadata.annotations);
+}
+
 /** Encodes a resource. */
 export function encodeResource(
   metadata: Metadata,
   protoSpec: Uint8Array,
   yamlSpec: string,
 ): ResourceWire {
-  const metaSize = metadataSize(metadata);
+  const shortSize = writeShortMetadata(metadata);
+  const isShort = shortSize <= scratch.length;
+  const metaSize = isShort ? shortSize : metadataSize(metadata);
   const protoSize = protoSpec.length === 0 ? 0 : fieldSize(protoSpec.length);
   const specSize = protoSize + stringFieldSize(yamlSpec);
   const size = fieldSize(metaSize) + fieldSize(specSize);
   const message = new Uint8Array(fieldSize(size));
   const start = writeFieldHead(message, 0, 1, size);
-  let at = writeMetadata(message, writeFieldHead(message, start, 1, metaSize), metadata);
+  let at = writeFieldHead(message, start, 1, metaSize);
+  if (isShort) {
+    message.set(scratch.subarray(0, metaSize), at);
+    at += metaSize;
+  } else at = writeMetadata(message, at, metadata);
   at = writeFieldHead(message, at, 2, specSize);
   if (protoSize !== 0) at = writeBytesField(message, at, 1, protoSpec);
   const specEnd = at;
@@ -177,8 +230,12 @@ export function messageOf(wire: Uint8Array): Uint8Array {
 /** Reads a version: a decimal number from 1, or `undefined` for none. */
 function parseVersion(text: string): number {
   if (text === "undefined") return 0;
-  const version = Number(text);
-  if (!/^[0-9]{1,16}$/.test(text) || !Number.isSafeInteger(version)) {
+  let version = 0;
+  for (let i = 0; i < text.length; i++) {
+    const digit = text.charCodeAt(i) - 0x30;
+    version = digit >= 0 && digit <= 9 ? version * 10 + digit : NaN;
+  }
+  if (text === "" || !Number.isSafeInteger(version)) {
     throw new CodedError(
       "invalidArgument",
       `Metadata version must be "undefined" or a decimal number: current value is ${
@@ -205,7 +262,7 @@ function readInstant(reader: ProtoReader): Instant {
   let seconds = 0n;
   let nanos = 0;
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === (1 << 3 | VARINT)) seconds = BigInt(reader.varint64());
+    if (tag === (1 << 3 | VARINT)) seconds = reader.varint64();
     else if (tag === (2 << 3 | VARINT)) nanos = reader.int32();
     else reader.skip(tag);
   }
@@ -218,7 +275,7 @@ function readEntry(reader: ProtoReader, into: Record<string, string>): void {
   let key = "";
   let value = "";
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
-    if (tag === (1 << 3 | BYTES)) key = reader.string();
+    if (tag === (1 << 3 | BYTES)) key = reader.word();
     else if (tag === (2 << 3 | BYTES)) value = reader.string();
     else reader.skip(tag);
   }
@@ -234,13 +291,8 @@ function readEntry(reader: ProtoReader, into: Record<string, string>): void {
   } else into[key] = value;
 }
 
-/** Strings that many resources share, kept once. */
-export type Intern = (text: string) => string;
-
-const keepAsIs: Intern = (text) => text;
-
 /** Reads metadata up to the reader's end. */
-function readMetadata(reader: ProtoReader, intern: Intern): Metadata {
+function readMetadata(reader: ProtoReader): Metadata {
   let namespace = "", type = "", id = "", version = "", owner = "", phase = "";
   let created: Instant | undefined;
   let updated: Instant | undefined;
@@ -254,22 +306,22 @@ function readMetadata(reader: ProtoReader, intern: Intern): Metadata {
     }
     switch (tag >>> 3) {
       case 1:
-        namespace = intern(reader.string());
+        namespace = reader.word();
         break;
       case 2:
-        type = intern(reader.string());
+        type = reader.word();
         break;
       case 3:
         id = reader.string();
         break;
       case 4:
-        version = reader.string();
+        version = reader.word();
         break;
       case 5:
-        owner = intern(reader.string());
+        owner = reader.word();
         break;
       case 6:
-        phase = reader.string();
+        phase = reader.word();
         break;
       case 7:
         created = readInstant(reader);
@@ -278,7 +330,7 @@ function readMetadata(reader: ProtoReader, intern: Intern): Metadata {
         updated = readInstant(reader);
         break;
       case 9:
-        (finalizers ??= []).push(intern(reader.string()));
+        (finalizers ??= []).push(reader.word());
         break;
       case 10:
         readEntry(reader, labels ??= {});
@@ -311,7 +363,7 @@ function readMetadata(reader: ProtoReader, intern: Intern): Metadata {
  * Throws `invalidArgument` for bytes that are no resource, a missing metadata or spec, a version or a
  * phase that is none.
  */
-export function readResource(reader: ProtoReader, intern: Intern = keepAsIs): ParsedResource {
+export function readResource(reader: ProtoReader): ParsedResource {
   let metadata: Metadata | undefined;
   let specStart = 0;
   let specEnd = 0;
@@ -323,7 +375,7 @@ export function readResource(reader: ProtoReader, intern: Intern = keepAsIs): Pa
       continue;
     }
     const outer = reader.enter();
-    if (tag === (1 << 3 | BYTES)) metadata = readMetadata(reader, intern);
+    if (tag === (1 << 3 | BYTES)) metadata = readMetadata(reader);
     else {
       hasSpec = true;
       for (let inner = reader.tag(); inner !== 0; inner = reader.tag()) {

@@ -13,7 +13,6 @@ import type { Kind } from "../resource.ts";
 import { ByteCache } from "./byte_cache.ts";
 import type { StateCore } from "./core.ts";
 import { encodeEvent } from "./event_wire.ts";
-import { createIntern } from "./intern.ts";
 import { RawResource } from "./raw_resource.ts";
 import {
   readListRequest,
@@ -103,7 +102,6 @@ class Handlers {
   readonly #nameLimits: NameLimits;
   readonly #watchesPerConnection: number;
   readonly #watches = new Map<string, number>();
-  readonly #intern = createIntern();
   readonly #yaml = new ByteCache<RawResource>(YAML_CACHE_BYTES);
   readonly #events = new ByteCache<StateEvent>(EVENT_CACHE_BYTES);
 
@@ -140,7 +138,7 @@ class Handlers {
   };
 
   get(request: Uint8Array, context: CallContext): Uint8Array {
-    const ref = readRefRequest(request, this.#intern);
+    const ref = readRefRequest(request);
     checkNames(ref, this.#nameLimits);
     this.#policy?.check("get", ref, context);
     const resource = this.#state.peek(ref);
@@ -166,13 +164,13 @@ class Handlers {
   }
 
   async create(request: Uint8Array, context: CallContext): Promise<Uint8Array> {
-    const { draft: sent, owner } = readWriteRequest(request, 1, this.#intern);
+    const { draft: sent, owner } = readWriteRequest(request, 1);
     const draft = this.#accept("create", sent, context);
     return (await this.#state.create(draft, { owner })).message;
   }
 
   async update(request: Uint8Array, context: CallContext): Promise<Uint8Array> {
-    const { draft: sent, owner, expectedPhase } = readWriteRequest(request, 2, this.#intern);
+    const { draft: sent, owner, expectedPhase } = readWriteRequest(request, 2);
     const draft = this.#accept("update", sent, context);
     try {
       const options = expectedPhase === undefined ? { owner } : { owner, expectedPhase };
@@ -195,20 +193,20 @@ class Handlers {
   }
 
   async destroy(request: Uint8Array, context: CallContext): Promise<Uint8Array> {
-    const ref = readRefRequest(request, this.#intern);
+    const ref = readRefRequest(request);
     this.#policy?.check("destroy", ref, context);
     await this.#state.destroy(ref, ref);
     return EMPTY;
   }
 
   async teardown(request: Uint8Array, context: CallContext): Promise<Uint8Array> {
-    const ref = readRefRequest(request, this.#intern);
+    const ref = readRefRequest(request);
     this.#policy?.check("teardown", ref, context);
     return await this.#state.teardown(ref, ref) ? READY_REPLY : EMPTY;
   }
 
   async teardownAndDestroy(request: Uint8Array, context: CallContext): Promise<Uint8Array> {
-    const ref = readRefRequest(request, this.#intern);
+    const ref = readRefRequest(request);
     this.#policy?.check("teardown", ref, context);
     this.#policy?.check("destroy", ref, context);
     await this.#state.teardownAndDestroy(ref, { owner: ref.owner, signal: context.signal });

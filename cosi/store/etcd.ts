@@ -17,7 +17,6 @@ import {
   type RequestOpSchema,
 } from "../../proto/gen/etcd/etcd_pb.ts";
 import type { Kind, Ref } from "../resource.ts";
-import { createIntern } from "../state/intern.ts";
 import { RawResource } from "../state/raw_resource.ts";
 import { type Codec, createCodec, KEY_CHECK, type StateKeys } from "./codec.ts";
 import { decodeEpochs, encodeEpochs } from "./epochs.ts";
@@ -152,10 +151,9 @@ class EtcdStore implements Store {
 
   /** All resources as of one revision of etcd. */
   async *#resources(revision: bigint): AsyncIterable<readonly RawResource[]> {
-    const intern = createIntern();
     const found = new Map<string, number>();
     for await (const kvs of this.#pages(revision)) {
-      const resources = kvs.map((pair) => this.#read(pair, intern));
+      const resources = kvs.map((pair) => this.#read(pair));
       for (const { metadata } of resources) {
         const key = kindKey(metadata);
         found.set(key, (found.get(key) ?? 0) + 1);
@@ -181,11 +179,11 @@ class EtcdStore implements Store {
     }
   }
 
-  #read({ key, value, version }: KeyValue, intern: (text: string) => string): RawResource {
+  #read({ key, value, version }: KeyValue): RawResource {
     const name = new TextDecoder().decode(key);
     let resource: RawResource;
     try {
-      resource = RawResource.fromWire(this.#codec.open(value), intern);
+      resource = RawResource.fromWire(this.#codec.open(value));
     } catch (cause) {
       throw new CodedError(
         "dataLoss",

@@ -13,7 +13,6 @@
 import { createHash } from "node:crypto";
 import { CodedError } from "../../base/errors.ts";
 import type { Kind, Ref } from "../resource.ts";
-import { createIntern } from "../state/intern.ts";
 import { RawResource } from "../state/raw_resource.ts";
 import { type Codec, createCodec, KEY_CHECK, type StateKeys } from "./codec.ts";
 import { decodeEpochs, encodeEpochs } from "./epochs.ts";
@@ -114,11 +113,10 @@ class KvStore implements Store {
   }
 
   async *#resources(): AsyncIterable<readonly RawResource[]> {
-    const intern = createIntern();
     const found = new Map<string, number>();
     let piece: RawResource[] = [];
     for await (const { key, record } of this.#records()) {
-      const resource = this.#read(key, record, intern);
+      const resource = this.#read(key, record);
       const kind = kindKey(resource.metadata);
       found.set(kind, (found.get(kind) ?? 0) + 1);
       piece.push(resource);
@@ -151,11 +149,11 @@ class KvStore implements Store {
     }
   }
 
-  #read(key: Deno.KvKey, record: Uint8Array, intern: (text: string) => string): RawResource {
+  #read(key: Deno.KvKey, record: Uint8Array): RawResource {
     const name = key.slice(RESOURCES.length).join("/");
     let resource: RawResource;
     try {
-      resource = RawResource.fromWire(this.#codec.open(record), intern);
+      resource = RawResource.fromWire(this.#codec.open(record));
     } catch (cause) {
       throw new CodedError(
         "dataLoss",

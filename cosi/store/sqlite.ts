@@ -9,7 +9,6 @@
 import { CodedError } from "../../base/errors.ts";
 import { startWorker } from "../../base/worker.ts";
 import { RawResource } from "../state/raw_resource.ts";
-import { createIntern } from "../state/intern.ts";
 import type { StateKeys } from "./codec.ts";
 import { decodeEpochs, encodeEpochs } from "./epochs.ts";
 import type {
@@ -100,7 +99,6 @@ class SqliteWorker {
 }
 
 async function* readResources(worker: SqliteWorker): AsyncIterable<readonly RawResource[]> {
-  const intern = createIntern();
   let next = worker.ask({ op: "next" });
   while (true) {
     const { lengths, wires } = await next as PackedResources;
@@ -111,7 +109,7 @@ async function* readResources(worker: SqliteWorker): AsyncIterable<readonly RawR
     const resources: RawResource[] = [];
     let at = 0;
     for (const length of lengths) {
-      resources.push(RawResource.fromMessage(wires.subarray(at, at + length), intern));
+      resources.push(RawResource.fromMessage(wires.subarray(at, at + length)));
       at += length;
     }
     yield resources;

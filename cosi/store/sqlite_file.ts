@@ -24,9 +24,11 @@ const SCHEMA = `
     kind INTEGER PRIMARY KEY, namespace TEXT NOT NULL, type TEXT NOT NULL,
     revision INTEGER NOT NULL, count INTEGER NOT NULL, UNIQUE (namespace, type));
   CREATE TABLE resources (
-    kind INTEGER NOT NULL, id BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (kind, id)
-  ) WITHOUT ROWID;
+    kind INTEGER NOT NULL, id BLOB NOT NULL, value BLOB NOT NULL, UNIQUE (kind, id));
 `;
+
+/** Bytes kept of a hash: enough that two IDs never share them, and few in the index. */
+const HASH_SIZE = 20;
 
 /** A kind in the file. */
 export interface KindRow {
@@ -108,7 +110,10 @@ export class SqliteFile {
         this.#kinds.set(kindKey(String(row.namespace), String(row.type)), Number(row.kind));
       }
       const prepare = (sql: string): StatementSync => this.#database.prepare(sql);
-      this.#put = prepare("INSERT OR REPLACE INTO resources (kind, id, value) VALUES (?, ?, ?)");
+      this.#put = prepare(
+        "INSERT INTO resources (kind, id, value) VALUES (?, ?, ?) " +
+          "ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value",
+      );
       this.#remove = prepare("DELETE FROM resources WHERE kind = ? AND id = ?");
       this.#touch = prepare("UPDATE kinds SET revision = ?, count = count + ? WHERE kind = ?");
       this.#setMeta = prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)");
@@ -149,7 +154,7 @@ export class SqliteFile {
   }
 
   #hash(id: string): Uint8Array {
-    return createHash("sha256").update(id).update(this.#salt).digest();
+    return createHash("sha256").update(id).update(this.#salt).digest().subarray(0, HASH_SIZE);
   }
 
   /** What is stored besides the resources. */
