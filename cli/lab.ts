@@ -35,7 +35,7 @@ export function labCommand(): Command {
     .option("--timeout <seconds>", "how long that may take with --once", wholeNumber, 120)
     .addOption(
       new Option("--log-level <level>", "what the server writes to standard error")
-        .choices(["debug", "info", "warn", "error"]).default("warn"),
+        .choices(["debug", "info", "warn", "error"]).default("error"),
     )
     .action(async (options: LabOptions) => {
       const { runLab } = await import("./lab_run.ts");

@@ -132,7 +132,7 @@ async function show(
       : haveJoined(status, options.machines);
     if (!isDone || isThere) return;
     isThere = true;
-    for (const line of whatNext(options)) screen.print(line);
+    screen.print(whatNext(options).join("\n"));
     if (options.once) ended.resolve(0);
   }, watching.signal);
   watch.catch((error) => {

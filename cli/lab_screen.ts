@@ -11,8 +11,8 @@ import { describeChanges, type LabStatus, renderTable } from "./lab_status.ts";
 /** Where a lab shows itself. */
 export interface Screen {
   show(status: LabStatus): void;
-  /** Prints a line that stays. */
-  print(line: string): void;
+  /** Prints a line, or several, that stay. */
+  print(text: string): void;
 }
 
 /** What a screen writes to. */
@@ -48,9 +48,12 @@ function plainScreen({ write }: ScreenOutput): Screen {
       for (const line of describeChanges(shown, status)) write(`${line}\n`);
       shown = status;
     },
-    print: (line) => write(`${line}\n`),
+    print: (text) => write(`${text}\n`),
   };
 }
+
+/** Some terminals do not tell how wide they are. */
+const LEAST_COLUMNS = 20;
 
 function terminalScreen({ columns, write }: ScreenOutput): Screen {
   let table: readonly string[] = [];
@@ -58,8 +61,10 @@ function terminalScreen({ columns, write }: ScreenOutput): Screen {
   const draw = (above: string): void => {
     // Back to the first line of the table, and everything below is blank.
     const back = drawn === 0 ? "" : `\x1b[${drawn}A\x1b[J`;
-    const width = columns();
-    write(`${back}${above}${table.map((line) => `${line.slice(0, width - 1)}\n`).join("")}`);
+    const told = columns();
+    const width = told < LEAST_COLUMNS ? Infinity : told - 1;
+    // A line that wraps would throw the count of lines off.
+    write(`${back}${above}${table.map((line) => `${line.slice(0, width)}\n`).join("")}`);
     drawn = table.length;
   };
   return {
@@ -69,6 +74,6 @@ function terminalScreen({ columns, write }: ScreenOutput): Screen {
       table = lines;
       draw("");
     },
-    print: (line) => draw(`${line}\n`),
+    print: (text) => draw(`${text}\n`),
   };
 }

@@ -14,6 +14,7 @@ export interface LabMachine {
   /** In the words of its resources; empty while unknown. */
   readonly stage: string;
   readonly cluster: string;
+  /** What went wrong last; while a machine reboots there is always something. */
   readonly error: string;
 }
 
@@ -73,9 +74,6 @@ export function describeChanges(before: LabStatus, after: LabStatus): string[] {
     if (!machine.isConnected && old?.isConnected === true) lines.push(`${name} is disconnected`);
     if (machine.stage !== "" && machine.stage !== old?.stage) {
       lines.push(`${name} is ${machine.stage}`);
-    }
-    if (machine.error !== "" && machine.error !== old?.error) {
-      lines.push(`${name}: ${machine.error}`);
     }
   }
   for (const cluster of after.clusters) {
