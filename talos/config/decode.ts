@@ -147,6 +147,10 @@ function isSet(field: StructField, node: YamlNode, value: unknown): boolean {
   if (type.form === "scalar") {
     return type.isPointer || type.scalar === "base64" || !isZeroScalar(type.scalar, value);
   }
+  // A free-form value that is empty is as good as none.
+  if (type.form === "map" && type.value.form === "scalar" && type.value.scalar === "any") {
+    return !(value instanceof Map) || value.size > 0;
+  }
   return type.form !== "enum" || type.isPointer || value !== type.names[0];
 }
 

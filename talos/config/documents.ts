@@ -101,14 +101,9 @@ export function configFacts(documents: readonly ConfigDocument[]): ConfigFacts {
   const at = (kind: string, ...path: string[]) => lookup(documentOf(documents, kind), path);
   const text = (...path: string[]) => asText(lookup(main, path));
   const textOf = (kind: string, ...path: string[]) => asText(at(kind, ...path));
-  const machineType = text("machine", "type");
   const image = textOf("KubeletConfig", "image") ?? text("machine", "kubelet", "image");
   return {
-    machineType: machineType === "controlplane" || machineType === "worker"
-      ? machineType
-      : machineType === "init"
-      ? "controlplane"
-      : undefined,
+    machineType: machineTypeOf(lookup(main, ["machine", "type"]), lookup(main, ["machine"])),
     machineToken: text("machine", "token"),
     osCa: storedAuthority(lookup(main, ["machine", "ca"])),
     acceptedOsCas: storedAuthorities(lookup(main, ["machine", "acceptedCAs"])),
@@ -147,6 +142,12 @@ export function configFacts(documents: readonly ConfigDocument[]): ConfigFacts {
     eventSinkEndpoint: textOf("EventSinkConfig", "endpoint"),
     kmsgLogUrl: textOf("KmsgLogConfig", "url"),
   };
+}
+
+function machineTypeOf(type: unknown, machine: unknown): ConfigFacts["machineType"] {
+  if (type === "controlplane" || type === "init") return "controlplane";
+  const isWorker = type === "worker" || type === "join" || type === "" || type === undefined;
+  return isWorker && isRecord(machine) ? "worker" : undefined;
 }
 
 /** Reads a text and gathers its facts. */

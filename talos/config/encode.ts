@@ -10,11 +10,11 @@
 import type { Fields } from "./decode.ts";
 import { isZeroScalar, printScalar, type ScalarValue, zeroScalar } from "./scalars.ts";
 import type { ConfigType, StructType } from "./schema.ts";
-import { type IndentWidth, sortedMap, writeYaml, type YamlValue } from "./yaml_write.ts";
+import { NodeText, sortedMap, writeYaml, type YamlValue } from "./yaml_write.ts";
 
 /** Prints one document. */
-export function encodeDocument(type: StructType, value: Fields, width: IndentWidth = 4): string {
-  return writeYaml(orderStruct(type, value), width);
+export function encodeDocument(type: StructType, value: Fields): string {
+  return writeYaml(orderStruct(type, value));
 }
 
 /** The value with everything in the order of printing. */
@@ -46,6 +46,11 @@ export function isEmpty(type: ConfigType, value: unknown): boolean {
 }
 
 function isEmptyStruct(type: StructType, value: Fields): boolean {
+  // Without a provider and keys the rest of an encryption means nothing.
+  if (type.name === "EncryptionSpec") {
+    const { provider = "none", keys } = value;
+    return provider === "none" && (!Array.isArray(keys) || keys.length === 0);
+  }
   for (const field of type.fields.values()) {
     if (!isEmpty(field.type, value[field.name])) return false;
   }
@@ -76,7 +81,7 @@ function orderValue(type: ConfigType, value: unknown): YamlValue {
 
 function orderScalar(type: ConfigType & { form: "scalar" }, value: unknown): YamlValue {
   if (type.scalar === "any") return orderAny(value);
-  if (Array.isArray(value)) return value as readonly YamlValue[];
+  if (Array.isArray(value)) return value.map((item) => new NodeText(String(item)));
   if (value === undefined || value === null) {
     return type.isPointer ? null : printScalar(type.scalar, zeroScalar(type.scalar));
   }

@@ -27,8 +27,8 @@ KubeCoreDNSConfig@14 apiVersion?:str kind:str enabled?:*bool image?:str
 KubeCredentialProviderConfig@14 apiVersion?:str kind:str configuration:={any}
 KubeEtcdEncryptionConfig@14 apiVersion?:str kind:str config:{any}
 KubeExternalManifestConfig@14 apiVersion?:str kind:str name:str headers?:{str} url:url
-KubeFlannelCNIConfig@14 apiVersion?:str kind:str backendType:str backendPort?:uint
-  backendMTU?:uint backendExtraConfig?:{any} resources?:K8sResourcesConfig extraArgs?:[str]
+KubeFlannelCNIConfig@14 apiVersion?:str kind:str backendType:str backendPort?:uint16
+  backendMTU?:uint32 backendExtraConfig?:{any} resources?:K8sResourcesConfig extraArgs?:[str]
   kubeNetworkPoliciesEnabled?:*bool
 KubeInlineManifestConfig@14 apiVersion?:str kind:str name:str manifest:str
 KubeNetworkConfig@14 apiVersion?:str kind:str dnsDomain:str podSubnets:=[prefix]

@@ -49,8 +49,8 @@ VolumeConfig@8 apiVersion?:str kind:str name:str provisioning?:BlockProvisioning
 SystemVolumeFilesystemSpec xfs?:*XFSSpec
 MountSpec secure?:*bool disableAccessTime?:*bool@14
 ZswapConfig@11 apiVersion?:str kind:str maxPoolPercent?:*int shrinkerEnabled?:*bool
-LVMLogicalVolumeConfig@14 apiVersion?:str kind:str name:str type:%LvmVolumeType mirrors?:*uint
-  stripes?:*uint provisioning:LVMLogicalVolumeProvisioningSpec
+LVMLogicalVolumeConfig@14 apiVersion?:str kind:str name:str type:%LvmVolumeType mirrors?:*uint32
+  stripes?:*uint32 provisioning:LVMLogicalVolumeProvisioningSpec
 LVMLogicalVolumeProvisioningSpec volumeGroup:str minSize?:byteSize maxSize?:size
 LVMVolumeGroupConfig@14 apiVersion?:str kind:str name:str provisioning:ProvisioningSpec
 ProvisioningSpec volumeSelector?:LVMVolumeSelectorSpec

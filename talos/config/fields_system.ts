@@ -49,7 +49,7 @@ ContainerConfig@14 apiVersion?:str kind:str name:str image:str entrypoint?:[str]
   workingDir?:str runAs?:*ContainerRunAs environment?:[str] mounts?:[ContainerMount]
   security?:*ContainerSecurity network?:*ContainerNetwork resources?:*ContainerResources
   dependsOn?:*ContainerDependsOn
-ContainerRunAs uid?:*int gid?:*int
+ContainerRunAs uid?:*int32 gid?:*int32
 ContainerMount userVolume?:*UserVolumeMount tmpfs?:*TmpfsMount hostPath?:*HostPathMount
 UserVolumeMount name:str destination:str options?:[str]
 TmpfsMount destination:str size?:str options?:[str]

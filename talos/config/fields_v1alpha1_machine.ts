@@ -29,7 +29,7 @@ V1alpha1KubeletConfig image?:str clusterDNS?:[str] extraArgs?:{arg} extraMounts?
   nodeIP?:*KubeletNodeIPConfig skipNodeRegistration?:*bool@2 disableManifestsDirectory?:*bool@3
 ExtraMount destination:str type?:str source?:str options?:[str] uidMappings?:[LinuxIDMapping]
   gidMappings?:[LinuxIDMapping]
-LinuxIDMapping containerID:uint hostID:uint size:uint
+LinuxIDMapping containerID:uint32 hostID:uint32 size:uint32
 KubeletNodeIPConfig validSubnets?:[str]
 NetworkConfig hostname?:str interfaces?:[*Device]#interface,deviceSelector nameservers?:[str]
   searchDomains?:[str]@9 extraHostEntries?:[*ExtraHost] kubespan?:*NetworkKubeSpan
@@ -40,30 +40,30 @@ Device interface?:str deviceSelector?:*NetworkDeviceSelector@1 addresses?:[str] 
   wireguard?:*DeviceWireguardConfig vip?:*DeviceVIPConfig
 NetworkDeviceSelector busPath?:str hardwareAddr?:str permanentAddr?:str@9 pciID?:str driver?:str
   physical?:*bool@7
-Route network:str gateway:str source?:str metric?:uint mtu?:uint@3
+Route network:str gateway:str source?:str metric?:uint32 mtu?:uint32@3
 Bond interfaces:[str] deviceSelectors?:[NetworkDeviceSelector]@4 arpIPTarget?:[str] mode:str
   xmitHashPolicy?:str lacpRate?:str adActorSystem?:str arpValidate?:str arpAllTargets?:str
-  primary?:str primaryReselect?:str failOverMac?:str adSelect?:str miimon?:uint updelay?:uint
-  downdelay?:uint arpInterval?:uint resendIgmp?:uint minLinks?:uint lpInterval?:uint
-  packetsPerSlave?:uint numPeerNotif?:uint tlbDynamicLb?:uint allSlavesActive?:uint
-  useCarrier?:*bool adActorSysPrio?:uint adUserPortKey?:uint peerNotifyDelay?:uint
+  primary?:str primaryReselect?:str failOverMac?:str adSelect?:str miimon?:uint32 updelay?:uint32
+  downdelay?:uint32 arpInterval?:uint32 resendIgmp?:uint32 minLinks?:uint32 lpInterval?:uint32
+  packetsPerSlave?:uint32 numPeerNotif?:uint8 tlbDynamicLb?:uint8 allSlavesActive?:uint8
+  useCarrier?:*bool adActorSysPrio?:uint16 adUserPortKey?:uint16 peerNotifyDelay?:uint32
 Bridge interfaces:[str] stp?:*STP vlan?:*BridgeVLAN@8
 STP enabled?:*bool
 BridgeVLAN vlanFiltering?:*bool
 BridgePort master?:str
-Vlan addresses?:[str] cidr?:str routes:[*Route] dhcp?:*bool vlanId:uint mtu?:uint
+Vlan addresses?:[str] cidr?:str routes:[*Route] dhcp?:*bool vlanId:uint16 mtu?:uint32
   vip?:*DeviceVIPConfig dhcpOptions?:*DHCPOptions@2
 DeviceVIPConfig ip?:str equinixMetal?:*VIPEquinixMetalConfig hcloud?:*VIPHCloudConfig
 VIPEquinixMetalConfig apiToken:str
 VIPHCloudConfig apiToken:str
-DHCPOptions routeMetric:uint ipv4?:*bool ipv6?:*bool duidv6?:str@1
+DHCPOptions routeMetric:uint32 ipv4?:*bool ipv6?:*bool duidv6?:str@1
 DeviceWireguardConfig privateKey?:str listenPort?:int firewallMark?:int
   peers?:[*DeviceWireguardPeer]
 DeviceWireguardPeer publicKey?:str endpoint?:str persistentKeepaliveInterval?:duration
   allowedIPs?:[str]
 ExtraHost ip:str aliases:[str]
 NetworkKubeSpan enabled?:*bool advertiseKubernetesNetworks?:*bool@2 allowDownPeerBypass?:*bool
-  harvestExtraEndpoints?:*bool@6 mtu?:*uint@3 filters?:*KubeSpanFilters@3
+  harvestExtraEndpoints?:*bool@6 mtu?:*uint32@3 filters?:*KubeSpanFilters@3
 KubeSpanFilters endpoints?:[str] excludeAdvertisedNetworks?:[str]@12
 MachineDisk device?:str partitions?:[*DiskPartition]
 DiskPartition size?:diskSize mountpoint?:str

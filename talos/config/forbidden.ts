@@ -15,7 +15,7 @@ import { orderAny } from "./encode.ts";
 import { formatErrors } from "./error_list.ts";
 import { parseStrategicPatch } from "./patch.ts";
 import { parseYamlText, StepBudget } from "./yaml_node.ts";
-import { joinDocuments, writeYaml } from "./yaml_write.ts";
+import { joinDocuments, PATCH_LAYOUT, writeYaml } from "./yaml_write.ts";
 
 /** Fields of the main document. */
 const FORBIDDEN_FIELDS: readonly string[] = [
@@ -105,7 +105,7 @@ export function sanitizeUserPatch(text: string): string {
     }
     removeRoles(document, ROLE_LISTS.get(kind) ?? "");
     const isEmpty = [...document.keys()].every((key) => key === "apiVersion" || key === "kind");
-    if (!isEmpty) kept.push(writeYaml(orderAny(document), 2));
+    if (!isEmpty) kept.push(writeYaml(orderAny(document), PATCH_LAYOUT));
   }
   return joinDocuments(kept);
 }

@@ -11,6 +11,7 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { CodedError } from "../../base/errors.ts";
+import { fromStrictBase64 } from "./pem.ts";
 
 /** Key of the signed data that names the infrastructure provider. */
 export const INFRA_PROVIDER_KEY = "omni.sidero.dev/infra-provider-id";
@@ -57,7 +58,7 @@ export function parseJoinToken(token: string): JoinToken {
   }
   let body: unknown;
   try {
-    const bytes = Uint8Array.fromBase64(token.slice(3), { lastChunkHandling: "strict" });
+    const bytes = fromStrictBase64(token.slice(3));
     body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     // The reason would quote the token.
@@ -79,7 +80,7 @@ function readBody(body: unknown): Pick<JoinToken, "extraData" | "signature"> {
   try {
     return {
       extraData: { ...data as Record<string, string> },
-      signature: Uint8Array.fromBase64(signature),
+      signature: fromStrictBase64(signature),
     };
   } catch {
     throw new CodedError("invalidArgument", "Cannot read join token: signature is not base64");

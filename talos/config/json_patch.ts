@@ -12,7 +12,7 @@ import { decodeAny } from "./decode.ts";
 import { orderAny } from "./encode.ts";
 import { parseYamlText, StepBudget } from "./yaml_node.ts";
 import { toPlain } from "./yaml_read.ts";
-import { writeYaml } from "./yaml_write.ts";
+import { JSON_PATCH_LAYOUT, writeYaml } from "./yaml_write.ts";
 
 /** One operation, as read. */
 export type JsonOperation = Readonly<Record<string, unknown>>;
@@ -43,9 +43,7 @@ export function parseYamlOperations(text: string): readonly JsonOperation[] | un
 function asOperations(value: unknown): readonly JsonOperation[] | undefined {
   if (value === null) return [];
   if (!Array.isArray(value)) return undefined;
-  const isOperation = (item: unknown) =>
-    typeof item === "object" && item !== null && !Array.isArray(item);
-  return value.every(isOperation) ? value : undefined;
+  return value.every(isPlain) ? value : undefined;
 }
 
 /**
@@ -65,7 +63,7 @@ export function applyJsonPatch(text: string, operations: readonly JsonOperation[
   }
   let document = toPlain(decodeAny(root.node, new StepBudget()));
   for (const operation of operations) document = applyOperation(document, operation);
-  return writeYaml(orderAny(document), 2);
+  return writeYaml(orderAny(document), JSON_PATCH_LAYOUT);
 }
 
 function applyOperation(document: unknown, operation: JsonOperation): unknown {
@@ -83,14 +81,32 @@ function applyOperation(document: unknown, operation: JsonOperation): unknown {
       throw fail("want a JSON pointer");
     }
   }
+  // Replacing a key that is not there sets it, as Talos's library has it.
+  const isSetting = op === "replace" && isPlain(parentOf(document, String(path)));
   try {
-    const patch = operation as unknown as jsonPatch.Operation;
+    const patch = { ...operation, op: isSetting ? "add" : op } as unknown as jsonPatch.Operation;
     return jsonPatch.applyOperation(document, patch, true, true, true).newDocument;
   } catch (error) {
     // The library's text repeats the whole document, secrets included.
     const name = error instanceof Error ? error.name : "";
     throw fail(REASONS[name] ?? "the operation cannot be applied");
   }
+}
+
+/** The value that holds what a pointer points to, or `undefined`. */
+function parentOf(document: unknown, pointer: string): unknown {
+  let value = document;
+  for (const step of pointer.split("/").slice(1, -1)) {
+    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (Array.isArray(value)) value = value[Number(key)];
+    else if (isPlain(value)) value = value[key];
+    else return undefined;
+  }
+  return value;
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const REASONS: Readonly<Record<string, string>> = {

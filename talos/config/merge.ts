@@ -108,7 +108,8 @@ function mergeMaps(
     else if (type.form === "scalar" && type.scalar === "any") {
       merged.set(key, mergeAny(old, value, key));
     } else if (value !== null) {
-      const isZero = type.form === "scalar" && type.scalar !== "arg" && !type.isPointer &&
+      const isZero = type.form === "scalar" && type.scalar !== "arg" && type.scalar !== "bool" &&
+        !type.isPointer &&
         isZeroScalar(type.scalar, value);
       if (!isZero) merged.set(key, mergeValue(type, old, value));
     }

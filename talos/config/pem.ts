@@ -28,6 +28,11 @@ export const KEY_LABELS = {
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----\s*([A-Za-z0-9+/=\s]*?)-----END \1-----/g;
 
+/** Bytes of standard base64 with its padding, as Go reads it; throws for anything else. */
+export function fromStrictBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.fromBase64(text, { lastChunkHandling: "strict" });
+}
+
 /** Writes one block: 64 columns of base64, and a newline at the end. */
 export function encodePem(label: string, der: Uint8Array): string {
   const lines = der.toBase64().match(/.{1,64}/g) ?? [];
@@ -43,7 +48,7 @@ export function decodePem(text: string): PemBlock[] {
     try {
       blocks.push({
         label: match[1] ?? "",
-        der: Uint8Array.fromBase64((match[2] ?? "").replace(/\s+/g, "")),
+        der: fromStrictBase64((match[2] ?? "").replace(/\s+/g, "")),
       });
     } catch {
       throw new CodedError("invalidArgument", `Cannot read PEM block "${match[1]}": bad base64`);
@@ -74,7 +79,7 @@ export function pemToBase64(pem: string): string {
 /** The text behind {@linkcode pemToBase64}. */
 export function pemFromBase64(base64: string): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(Uint8Array.fromBase64(base64));
+    return new TextDecoder("utf-8", { fatal: true }).decode(fromStrictBase64(base64));
   } catch {
     throw new CodedError("invalidArgument", "Cannot read certificate or key: not base64 of a text");
   }

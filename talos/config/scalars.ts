@@ -13,7 +13,7 @@ import { canonicalAddress, canonicalAddressPort, canonicalPrefix } from "./ip.ts
 import type { ScalarName } from "./schema.ts";
 import type { ScalarNode } from "./yaml_node.ts";
 import { parseInteger, resolveScalar } from "./yaml_resolve.ts";
-import { RawScalar } from "./yaml_write.ts";
+import { NodeText, RawScalar, type YamlValue } from "./yaml_write.ts";
 
 /** A scalar as it is kept. */
 export type ScalarValue = string | number | bigint | boolean | RawScalar | null;
@@ -26,6 +26,7 @@ export function readScalar(name: ScalarName, node: ScalarNode): ScalarValue {
   const reader = READERS[name];
   if (reader === undefined) return readAny(node);
   if (resolveScalar(node).type === "null") return zeroScalar(name);
+  if (node.text === "" && MAY_BE_EMPTY.has(name)) return "";
   return reader(node.text, node);
 }
 
@@ -35,7 +36,11 @@ export function zeroScalar(name: ScalarName): ScalarValue {
     case "bool":
       return false;
     case "int":
+    case "int32":
     case "uint":
+    case "uint16":
+    case "uint32":
+    case "uint8":
     case "float":
     case "octal":
     case "diskSize":
@@ -45,6 +50,8 @@ export function zeroScalar(name: ScalarName): ScalarValue {
       return null;
     case "duration":
       return "0s";
+    case "routingTable":
+      return "unspec";
     default:
       return "";
   }
@@ -56,10 +63,22 @@ export function isZeroScalar(name: ScalarName, value: unknown): boolean {
 }
 
 /** The value in the form in which it is printed. */
-export function printScalar(name: ScalarName, value: ScalarValue): ScalarValue {
+export function printScalar(name: ScalarName, value: ScalarValue): YamlValue {
+  // Arguments are printed as nodes; an empty one has no text at all.
+  if (name === "arg") return value === "" ? null : new NodeText(String(value));
   if (name === "octal" && typeof value === "number") return new RawScalar(`0o${value.toString(8)}`);
   return name === "diskSize" && typeof value === "number" ? printDiskSize(value) : value;
 }
+
+/** Texts with rules that do not apply to an empty one. */
+const MAY_BE_EMPTY: ReadonlySet<ScalarName> = new Set([
+  "addr",
+  "addrPort",
+  "byteSize",
+  "percentage",
+  "prefix",
+  "size",
+]);
 
 type Reader = (text: string, node: ScalarNode) => ScalarValue;
 
@@ -81,6 +100,7 @@ const READERS: Partial<Record<ScalarName, Reader>> = {
       : refuse("a number");
   },
   int: (_, node) => readInteger(node, -(1n << 63n), (1n << 63n) - 1n),
+  int32: (_, node) => readInteger(node, -(1n << 31n), (1n << 31n) - 1n),
   mac: readMac,
   octal: (_, node) => readInteger(node, 0n, (1n << 32n) - 1n),
   percentage: readPercentage,
@@ -92,6 +112,9 @@ const READERS: Partial<Record<ScalarName, Reader>> = {
   // Manifests lose the line breaks before their first line.
   trimmed: (text) => text.replace(/^[\t\n\v\f\r]+/, ""),
   uint: (_, node) => readInteger(node, 0n, (1n << 64n) - 1n),
+  uint16: (_, node) => readInteger(node, 0n, (1n << 16n) - 1n),
+  uint32: (_, node) => readInteger(node, 0n, (1n << 32n) - 1n),
+  uint8: (_, node) => readInteger(node, 0n, (1n << 8n) - 1n),
   url: readUrl,
 };
 
@@ -259,18 +282,12 @@ function readPortRange(text: string): string | number {
   return low === high ? low : `${low}-${high}`;
 }
 
-const ROUTING_TABLES: Readonly<Record<string, string>> = {
-  "0": "unspec",
-  "253": "default",
-  "254": "main",
-  "255": "local",
-};
+/** Tables that are known by name, and by no number. */
+const NAMED_TABLES = ["unspec", "default", "main", "local"];
 
 function readRoutingTable(text: string): string {
-  if (Object.values(ROUTING_TABLES).includes(text)) return text === "unspec" ? "" : text;
-  if (!/^\d{1,10}$/.test(text) || Number(text) >= 2 ** 32) refuse("a routing table");
-  const name = ROUTING_TABLES[String(Number(text))] ?? String(Number(text));
-  return name === "unspec" ? "" : name;
+  const isNumber = /^[1-9]\d{0,2}$/.test(text) && Number(text) < 253;
+  return isNumber || NAMED_TABLES.includes(text) ? text : refuse("a routing table");
 }
 
 function readUrl(text: string): string {

@@ -43,6 +43,7 @@ export type ScalarName =
   | "duration"
   | "float"
   | "int"
+  | "int32"
   | "mac"
   | "octal"
   | "percentage"
@@ -53,6 +54,9 @@ export type ScalarName =
   | "str"
   | "trimmed"
   | "uint"
+  | "uint16"
+  | "uint32"
+  | "uint8"
   | "url";
 
 /** A type of the configuration. */

@@ -24,8 +24,10 @@ import { documentType } from "./schema.ts";
 import { checkConflicts, checkWhole } from "./validate_conflicts.ts";
 import { KUBERNETES_CHECKS } from "./validate_kubernetes.ts";
 import { LINK_CHECKS } from "./validate_links.ts";
+import { CONTAINER_CHECKS } from "./validate_containers.ts";
 import { checkMain } from "./validate_main.ts";
 import { NETWORK_CHECKS } from "./validate_network.ts";
+import { STORAGE_CHECKS } from "./validate_storage.ts";
 import { SYSTEM_CHECKS } from "./validate_system.ts";
 import { VOLUME_CHECKS } from "./validate_volumes.ts";
 import { parseYamlText, StepBudget, type YamlNode, type YamlText } from "./yaml_node.ts";
@@ -61,10 +63,12 @@ export interface ValidateOptions {
 
 const DOCUMENT_CHECKS = {
   ...VOLUME_CHECKS,
+  ...STORAGE_CHECKS,
   ...LINK_CHECKS,
   ...NETWORK_CHECKS,
   ...KUBERNETES_CHECKS,
   ...SYSTEM_CHECKS,
+  ...CONTAINER_CHECKS,
 };
 
 interface PlacedDocument {

@@ -36,7 +36,7 @@ export function checkCluster(checks: Checks, cluster: unknown, isControlPlane: b
   if (pick(cluster, "controlPlane") !== undefined) {
     const endpoint = pickText(cluster, "controlPlane.endpoint");
     const path = "cluster.controlPlane.endpoint";
-    if (endpoint === "") {
+    if (pick(cluster, "controlPlane.endpoint") === undefined) {
       addError(checks, "cluster controlplane endpoint is required", path);
       return;
     }
@@ -155,7 +155,8 @@ function checkEtcd(checks: Checks, cluster: unknown, isControlPlane: boolean): v
     "advertised",
     "advertisedSubnets",
   );
-  checkSubnets(pickTexts(etcd, "listenSubnets"), "listen", "listenSubnets");
+  const listen = pickTexts(etcd, "listenSubnets");
+  checkSubnets(listen.length > 0 ? listen : advertised, "listen", "listenSubnets");
 }
 
 function checkInlineManifests(checks: Checks, cluster: unknown): void {

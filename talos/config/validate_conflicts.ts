@@ -281,7 +281,8 @@ export function checkWhole(checks: Checks, model: ConfigModel, isContainer: bool
   }
   const type = pickText(main, "machine.type");
   const isControlPlane = type === "controlplane" || type === "init";
-  const runsApiServer = (of("KubeAPIServerCAConfig") ?? pick(main, "cluster.ca")) !== undefined;
+  const runsApiServer = (of("KubeAPIServerCAConfig") ?? pick(main, "cluster.ca") ??
+    pick(main, "cluster.acceptedCAs")) !== undefined;
   const encrypts = of("KubeEtcdEncryptionConfig") !== undefined ||
     pickText(main, "cluster.secretboxEncryptionSecret") !== "" ||
     pickText(main, "cluster.aescbcEncryptionSecret") !== "";

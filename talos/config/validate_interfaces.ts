@@ -20,7 +20,9 @@ import {
   pickTexts,
   quote,
 } from "./checks.ts";
+import { ENUMERATIONS } from "./fields_enumerations.ts";
 import { canonicalAddress, canonicalPrefix } from "./ip.ts";
+import { fromStrictBase64 } from "./pem.ts";
 
 const EXCLUSIVE = "config sections are mutually exclusive";
 const PLACE = "networking.os.device";
@@ -92,13 +94,34 @@ function checkIdentity(checks: Checks, device: unknown, path: string): void {
   }
 }
 
+/** Settings of bonds with a fixed choice, and how Talos complains. */
+const BOND_CHOICES: readonly (readonly [field: string, enumeration: string, complaint: string])[] =
+  [
+    ["mode", "BondMode", "invalid bond type"],
+    ["xmitHashPolicy", "BondXmitHashPolicy", "invalid xmit hash policy"],
+    ["lacpRate", "LacpRate", "invalid lacp rate"],
+    ["arpValidate", "ArpValidate", "invalid arp_validate mode"],
+    ["arpAllTargets", "ArpAllTargets", "invalid arp_all_targets mode"],
+    ["primaryReselect", "PrimaryReselect", "invalid primary_reselect mode"],
+    ["failOverMac", "FailOverMac", "invalid fail_over_mac value"],
+    ["adSelect", "AdSelect", "invalid ad_select mode"],
+  ];
+
 const TLB_ALB = ["balance-tlb", "balance-alb"];
 const LACP = "802.3ad";
 
 function checkBond(checks: Checks, bond: unknown, path: string): void {
   if (bond === undefined) return;
-  const mode = pickText(bond, "mode");
   const fail = (message: string) => addError(checks, message, path);
+  for (const [field, enumeration, complaint] of BOND_CHOICES) {
+    const choice = pickText(bond, field);
+    if (choice !== "" && !ENUMERATIONS[enumeration]?.includes(choice)) {
+      fail(`${complaint} ${choice}`);
+    }
+  }
+  // Without a mode, and with a wrong one, the first applies.
+  const written = pickText(bond, "mode");
+  const mode = ENUMERATIONS.BondMode?.includes(written) ? written : "balance-rr";
   const [miimon, up, down] = ["miimon", "updelay", "downdelay"].map((name) =>
     pickNumber(bond, name)
   );
@@ -154,7 +177,7 @@ function checkBond(checks: Checks, bond: unknown, path: string): void {
 /** Why a text is no WireGuard key, or `undefined`. The key itself is never shown. */
 export function wireguardKeyProblem(key: string): string | undefined {
   try {
-    return Uint8Array.fromBase64(key).length === 32 ? undefined : "invalid wireguard key length";
+    return fromStrictBase64(key).length === 32 ? undefined : "invalid wireguard key length";
   } catch {
     return "not base64";
   }

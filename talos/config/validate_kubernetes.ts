@@ -149,7 +149,7 @@ function certificateProblem(pem: string): string | undefined {
 function checkAuthority(checks: Checks, value: Fields): void {
   const issuing = pick(value, "issuingCA");
   if (issuing !== undefined) {
-    const problem = authorityProblem(issuing);
+    const problem = pemPairProblem(issuing);
     if (problem !== undefined) addError(checks, `issuing CA: ${problem}`, "issuingCA");
   }
   for (const [i, authority] of pickTexts(value, "acceptedCAs").entries()) {
@@ -160,7 +160,8 @@ function checkAuthority(checks: Checks, value: Fields): void {
   }
 }
 
-function authorityProblem(authority: unknown): string | undefined {
+/** Why a certificate and its key in PEM are refused, or `undefined`. */
+export function pemPairProblem(authority: unknown): string | undefined {
   const [cert, key] = [pickText(authority, "cert"), pickText(authority, "key")];
   if (cert === "") return "certificate is required";
   if (key === "") return "key is required";

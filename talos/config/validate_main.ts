@@ -68,7 +68,9 @@ export function checkMain(value: Fields, options: MainOptions): Checks {
     addError(checks, "machine instructions are required", "machine");
     return checks;
   }
-  const type = pickText(machine, "type");
+  const written = pickText(machine, "type");
+  // Older words for a worker, and none at all, are still understood.
+  const type = written === "join" || written === "" ? "worker" : written;
   const isControlPlane = type === "controlplane" || type === "init";
   checkDeprecated(checks, machine);
   checkCluster(checks, pick(value, "cluster"), isControlPlane);
@@ -83,6 +85,10 @@ export function checkMain(value: Fields, options: MainOptions): Checks {
         "(.machine.features.hostDNS)",
       "machine.features.hostDNS",
     );
+  }
+  if (type !== written) {
+    const message = `use ${quote(type)} instead of ${quote(written)} for machine type`;
+    addWarning(checks, message, "machine.type");
   }
   checkAuthorities(checks, value, type);
   checkInterfaces(checks, pick(machine, "network"));
@@ -124,7 +130,13 @@ function checkInstall(checks: Checks, machine: unknown, { minor }: MainOptions):
     if (minor <= 13) addError(checks, "install instructions are required", "machine.install");
     return;
   }
-  if (pickText(install, "disk") === "" && pickEntries(install, "diskSelector").length === 0) {
+  const problem = selectorProblem(install);
+  if (problem !== undefined) {
+    const message = `install disk selector is invalid: ${problem}`;
+    addError(checks, message, "machine.install.diskSelector");
+  }
+  const isSelecting = problem === undefined && pickEntries(install, "diskSelector").length > 0;
+  if (pickText(install, "disk") === "" && !isSelecting) {
     addError(checks, "either install disk or diskSelector should be defined", "machine.install");
   }
   if (pickList(install, "extraKernelArgs").length > 0 && isTrue(install, "grubUseUKICmdline")) {
@@ -134,6 +146,17 @@ function checkInstall(checks: Checks, machine: unknown, { minor }: MainOptions):
       "machine.install.extraKernelArgs",
     );
   }
+}
+
+/** Kinds of disks that a selector may ask for. */
+const DISK_TYPES = ["nvme", "sd", "hdd", "ssd"];
+
+function selectorProblem(install: unknown): string | undefined {
+  if (pickText(install, "diskSelector.name") !== "") return "selector on name is not supported";
+  const type = pickText(install, "diskSelector.type");
+  return type === "" || DISK_TYPES.includes(type)
+    ? undefined
+    : `unsupported disk type ${quote(type)}`;
 }
 
 function checkAuthorities(checks: Checks, value: Fields, type: string): void {
@@ -273,8 +296,9 @@ function checkLogging(checks: Checks, machine: unknown): void {
   for (const [i, destination] of pickList(machine, "logging.destinations").entries()) {
     const path = `machine.logging.destinations[${i}]`;
     const url = pickText(destination, "endpoint");
-    if (url === "") addError(checks, "empty logging endpoint", path);
-    else {
+    if (pick(destination, "endpoint") === undefined) {
+      addError(checks, "empty logging endpoint", path);
+    } else {
       const { scheme, host } = splitUrl(url);
       if (host === "") addError(checks, "empty logging endpoint's host", `${path}.endpoint`);
       if (scheme !== "tcp" && scheme !== "udp") {

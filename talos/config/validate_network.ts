@@ -30,8 +30,13 @@ import type { DocumentCheck } from "./validate_volumes.ts";
 export const NETWORK_CHECKS: Readonly<Record<string, DocumentCheck>> = {
   BlackholeRouteConfig: (checks, value) => {
     requireName(checks, value);
-    if (canonicalPrefix(pickText(value, "name")) === undefined) {
-      addError(checks, "name must be a valid address prefix", "name");
+    const name = pickText(value, "name");
+    if (canonicalPrefix(name) === undefined) {
+      const reason = name.includes("/") ? "unable to parse IP" : "no '/'";
+      const message = `name must be a valid address prefix: netip.ParsePrefix(${
+        quote(name)
+      }): ${reason}`;
+      addError(checks, message, "name");
     }
   },
   BGPInstanceConfig: (checks, value) => {
@@ -192,9 +197,16 @@ function checkRoutingRule(checks: Checks, value: Fields): void {
   const name = pickText(value, "name");
   requireName(checks, value);
   if (!/^\d+$/.test(name) || Number(name) >= 2 ** 32) {
-    addError(checks, "invalid name: must be priority parsable unsigned integer", "name");
+    const reason = /^\d+$/.test(name) ? "value out of range" : "invalid syntax";
+    addError(
+      checks,
+      "invalid name: must be priority parsable unsigned integer: " +
+        `strconv.ParseUint: parsing ${quote(name)}: ${reason}`,
+      "name",
+    );
   }
-  if (RESERVED_PRIORITIES.includes(Number(name))) {
+  // What is no number counts as zero, which is reserved.
+  if (RESERVED_PRIORITIES.includes(Number(name) || 0)) {
     const reserved = RESERVED_PRIORITIES.join(" ");
     const message =
       `priority must be between 1 and 32765 (excluding reserved priorities [${reserved}])`;

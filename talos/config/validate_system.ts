@@ -21,8 +21,10 @@ import {
 } from "./checks.ts";
 import type { Fields } from "./decode.ts";
 import { qualifiedNameProblem } from "./kubernetes_names.ts";
-import { decodePem } from "./pem.ts";
+import { decodePem, encodePem, fromStrictBase64 } from "./pem.ts";
+import { parseCertificate } from "./pki.ts";
 import { parseDuration } from "./scalars.ts";
+import { pemPairProblem } from "./validate_kubernetes.ts";
 import type { DocumentCheck } from "./validate_volumes.ts";
 
 /** Shortest time after which a watchdog may fire, in seconds. */
@@ -74,7 +76,8 @@ export const SYSTEM_CHECKS: Readonly<Record<string, DocumentCheck>> = {
     const reason = endpoint.split(":").length > 2 && !endpoint.startsWith("[")
       ? "too many colons in address"
       : "missing port in address";
-    addError(checks, `event sink endpoint: address ${endpoint}: ${reason}`, "endpoint");
+    const prefix = endpoint === "" ? "" : `address ${endpoint}: `;
+    addError(checks, `event sink endpoint: ${prefix}${reason}`, "endpoint");
   },
   ExtensionServiceConfig: checkExtensionService,
   ImageVerificationConfig: checkImageVerification,
@@ -184,7 +187,7 @@ function requireName(checks: Checks, value: Fields, message = "name must be spec
 
 function isSecret(text: string): boolean {
   try {
-    return Uint8Array.fromBase64(text).length === 32;
+    return fromStrictBase64(text).length === 32;
   } catch {
     return false;
   }
@@ -266,16 +269,15 @@ function checkRegistryTls(checks: Checks, value: Fields): void {
   }
   const identity = pick(value, "clientIdentity");
   if (identity === undefined) return;
-  const missing = ["cert", "key"].find((field) => pickText(identity, field) === "");
-  if (missing !== undefined) {
-    const what = missing === "cert" ? "certificate" : "key";
-    addError(checks, `client identity: ${what} is required`, `clientIdentity.${missing}`);
-  }
+  const problem = pemPairProblem(identity);
+  if (problem !== undefined) addError(checks, `client identity: ${problem}`, "clientIdentity");
 }
 
 function isCertificate(pem: string): boolean {
   try {
-    return decodePem(pem).some(({ label }) => label === "CERTIFICATE");
+    return decodePem(pem).some(({ label, der }) =>
+      label === "CERTIFICATE" && parseCertificate(encodePem(label, der)) !== undefined
+    );
   } catch {
     return false;
   }

@@ -44,7 +44,19 @@ type Style = "plain" | "single" | "double" | "literal";
 export function writeString(text: string, bodyIndent: number): string {
   // Most values need no second look: the fast path covers base64 as well.
   if (text.length > 4 && PLAIN_ONLY.test(text) && !readsAsOther(text)) return text;
-  const style = chooseStyle(text);
+  return writeInStyle(
+    text,
+    chooseStyle(text, ODD_BOOLEANS.has(text) || BASE60.test(text)),
+    bodyIndent,
+  );
+}
+
+/** Prints a string that its owner has made a node of: only what would be read as another type is quoted. */
+export function writeNodeString(text: string, bodyIndent: number): string {
+  return writeInStyle(text, chooseStyle(text, false), bodyIndent);
+}
+
+function writeInStyle(text: string, style: Style, bodyIndent: number): string {
   if (style === "plain") return text;
   if (style === "single") return writeSingle(text, bodyIndent);
   return style === "double" ? writeDouble(text) : writeLiteral(text, bodyIndent);
@@ -61,10 +73,10 @@ export function writeNumber(value: number): string {
   return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
-function chooseStyle(text: string): Style {
+function chooseStyle(text: string, isOdd: boolean): Style {
   let style: Style = "plain";
   if (text.includes("\n")) style = text.length > 1 && /\S/.test(text) ? "literal" : "double";
-  else if (ODD_BOOLEANS.has(text) || BASE60.test(text)) style = "single";
+  else if (isOdd) style = "single";
   else if (readsAsOther(text)) style = "double";
   if (style === "plain" && !mayBePlain(text)) style = "single";
   if (style === "single" && !mayBeSingle(text)) style = "double";

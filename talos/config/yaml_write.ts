@@ -7,7 +7,7 @@
  * @module
  */
 
-import { compareKeys, writeNumber, writeString } from "./yaml_scalar.ts";
+import { compareKeys, writeNodeString, writeNumber, writeString } from "./yaml_scalar.ts";
 
 /** A value that can be printed. Objects keep their order; `Map` is for keys that are data. */
 export type YamlValue =
@@ -17,6 +17,7 @@ export type YamlValue =
   | boolean
   | null
   | RawScalar
+  | NodeText
   | readonly YamlValue[]
   | ReadonlyMap<string, YamlValue>
   | { readonly [key: string]: YamlValue | undefined };
@@ -26,15 +27,34 @@ export class RawScalar {
   constructor(readonly text: string) {}
 }
 
-/** How deep one level is. Talos prints configurations with 4, Omni cleaned patches with 2. */
-export type IndentWidth = 2 | 4;
+/** A text that is printed as a node: words of YAML 1.1 such as `yes` stay without quotes. */
+export class NodeText {
+  constructor(readonly text: string) {}
+}
+
+/** How a document is laid out. */
+export interface YamlLayout {
+  /** How deep one level is. */
+  readonly width: 2 | 4;
+  /** Whether the dashes of a list stand right below the key that holds it. */
+  readonly hasFlushLists: boolean;
+}
+
+/** The layout of configurations. */
+export const CONFIG_LAYOUT: YamlLayout = { width: 4, hasFlushLists: false };
+
+/** The layout of cleaned patches. */
+export const PATCH_LAYOUT: YamlLayout = { width: 2, hasFlushLists: false };
+
+/** The layout of what a JSON patch made. */
+export const JSON_PATCH_LAYOUT: YamlLayout = { width: 2, hasFlushLists: true };
 
 /** Prints one document, with a newline at its end. */
-export function writeYaml(value: YamlValue, width: IndentWidth = 4): string {
+export function writeYaml(value: YamlValue, layout: YamlLayout = CONFIG_LAYOUT): string {
   if (isCollection(value) && sizeOf(value) > 0) {
-    return writeBlock(value, 0, width, true).slice(1) + "\n";
+    return writeBlock(value, 0, layout, true).slice(1) + "\n";
   }
-  return writeInline(value, width) + "\n";
+  return writeInline(value, layout.width) + "\n";
 }
 
 /** Joins documents in the way of Talos: a separator between them, none around them. */
@@ -52,7 +72,8 @@ type Collection = readonly YamlValue[] | ReadonlyMap<string, YamlValue> | {
 };
 
 function isCollection(value: YamlValue): value is Collection {
-  return typeof value === "object" && value !== null && !(value instanceof RawScalar);
+  return typeof value === "object" && value !== null && !(value instanceof RawScalar) &&
+    !(value instanceof NodeText);
 }
 
 function sizeOf(value: Collection): number {
@@ -72,29 +93,33 @@ function next(indent: number, width: number): number {
 }
 
 /** Prints a collection that is not empty; every entry begins with a newline. */
-function writeBlock(value: Collection, indent: number, width: IndentWidth, root = false): string {
+function writeBlock(value: Collection, indent: number, layout: YamlLayout, root = false): string {
   const pad = "\n" + " ".repeat(indent);
   let out = "";
   if (Array.isArray(value)) {
     for (const item of value as readonly YamlValue[]) {
       if (isCollection(item) && sizeOf(item) > 0) {
         // The first entry shares the line of the dash.
-        out += pad + "- " + writeBlock(item, indent + 2, width).slice(indent + 3);
+        out += pad + "- " + writeBlock(item, indent + 2, layout).slice(indent + 3);
       } else out += pad + "- " + writeInline(item, indent + 2);
     }
     return out;
   }
-  const bodyIndent = root ? width : next(indent, width);
+  const bodyIndent = root ? layout.width : next(indent, layout.width);
   for (const [key, item] of entriesOf(value)) {
     if (item === undefined) continue;
     const name = writeString(key, bodyIndent);
     const explicit = name.length > 128 || name.includes("\n");
     out += explicit ? `${pad}? ${name}${pad}:` : `${pad}${name}:`;
     if (!isCollection(item) || sizeOf(item) === 0) out += " " + writeInline(item, bodyIndent);
-    else if (!explicit) out += writeBlock(item, bodyIndent, width);
-    else out += writeBlock(item, bodyIndent, width).slice(indent + 2);
+    else if (explicit) out += writeBlock(item, bodyIndent, layout).slice(indent + 2);
+    else out += writeBlock(item, isFlush(item, layout) ? indent : bodyIndent, layout);
   }
   return out;
+}
+
+function isFlush(value: Collection, layout: YamlLayout): boolean {
+  return layout.hasFlushLists && Array.isArray(value);
 }
 
 function writeInline(value: YamlValue, bodyIndent: number): string {
@@ -110,6 +135,7 @@ function writeInline(value: YamlValue, bodyIndent: number): string {
     default:
       if (value === null) return "null";
       if (value instanceof RawScalar) return value.text;
+      if (value instanceof NodeText) return writeNodeString(value.text, bodyIndent);
       return Array.isArray(value) ? "[]" : "{}";
   }
 }
