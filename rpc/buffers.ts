@@ -6,9 +6,9 @@
  * @module
  */
 
-// From 2 KiB to 256 KiB by powers of two.
-const SMALLEST_BITS = 11;
-const CLASSES = 8;
+// From 1 KiB to 256 KiB by powers of two.
+const SMALLEST_BITS = 10;
+const CLASSES = 9;
 
 // A class keeps this much; what comes back beyond it is left to the collector.
 const KEPT_BYTES_PER_CLASS = 1024 * 1024;

@@ -23,8 +23,10 @@ export type FrameHandler = (
   end: number,
 ) => void;
 
-const SMALL_BYTES = 2048;
+// A usual request or reply fits.
+const SMALL_BYTES = 1024;
 const LARGE_BYTES = 64 * 1024;
+const LARGEST_BYTES = 256 * 1024;
 
 /** Reads from a stream and remembers what has not been used yet. */
 export class FrameReader {
@@ -61,7 +63,7 @@ export class FrameReader {
     const count = await this.#stream.read(this.#buffer.subarray(this.#end));
     if (count === null) return false;
     this.#end += count;
-    if (count === room) this.#wanted = LARGE_BYTES;
+    if (count === room) this.#wanted = room < LARGE_BYTES / 2 ? LARGE_BYTES : LARGEST_BYTES;
     else if (count < SMALL_BYTES / 2) this.#wanted = SMALL_BYTES;
     return true;
   }

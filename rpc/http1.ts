@@ -165,6 +165,7 @@ async function readHead(reader: FrameReader, maxBytes: number): Promise<string |
   for (;;) {
     const text = asLatin1(reader.unread);
     const end = text.indexOf("\r\n\r\n");
+    if (end > maxBytes) return "too large";
     if (end >= 0) {
       reader.skip(end + 4);
       return text.slice(0, end);

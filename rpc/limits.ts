@@ -86,8 +86,8 @@ export const DEFAULT_LIMITS: Limits = {
   maxFrameBytes: 16 * 1024,
   // The contract of the public clients.
   maxMessageBytes: 32 * 1024 * 1024,
-  // One round trip of 1 ms carries 512 MB/s with it; it is a promise, not an allocation.
-  streamWindowBytes: 512 * 1024,
+  // A gigabit over a round trip of 8 ms; it is a promise, not an allocation.
+  streamWindowBytes: 1024 * 1024,
   // Several full streams at once; connections are held back by the buffer limits, not by this.
   connectionWindowBytes: 4 * 1024 * 1024,
   // Two messages of the largest size; more than that at once is nobody's normal work.

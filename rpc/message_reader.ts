@@ -25,7 +25,7 @@ const FIRST_BODY_BYTES = 32 * 1024;
 
 // Large steps, because each one copies what is there. Memory that was only reserved costs nothing
 // until bytes arrive in it.
-const GROWTH = 8;
+const GROWTH = 32;
 
 /** Reads the messages of one direction of one stream. */
 export class MessageReader {

@@ -23,7 +23,7 @@ import { Code, encodeStatusMessage, statusOfError } from "./status.ts";
 import { fineWheel, type WheelTimer } from "./timer_wheel.ts";
 import { parseTimeout } from "./timeouts.ts";
 
-// Smaller messages are bounded well enough by the windows and the number of streams.
+// Smaller requests of unary calls are bounded well enough by the number of streams.
 const HELD_BYTES = 16 * 1024;
 
 const REPLY_HEADERS: HeaderTemplate = {
@@ -220,7 +220,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
         return this.#fail(error);
       }
     }
-    if (message.length >= HELD_BYTES) {
+    if (this.#requests !== undefined || message.length >= HELD_BYTES) {
       if (!this.#stream.session.account.hold(message.length)) {
         return this.#finish(Code.ResourceExhausted, "Too many bytes are being received");
       }
@@ -241,7 +241,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   #taken(bytes: Uint8Array): void {
     this.wasCompressed = this.#compressedFlags?.shift() ?? false;
     this.#queuedBytes -= bytes.length;
-    if (bytes.length >= HELD_BYTES && !this.#done) {
+    if (!this.#done) {
       this.#stream.session.account.unhold(bytes.length);
       this.#heldBytes -= bytes.length;
     }

@@ -157,15 +157,15 @@ const encoder = new TextEncoder();
 
 /** Encodes a message for the `grpc-message` header: UTF-8, percent-encoded outside of ` `…`~`. */
 export function encodeStatusMessage(message: string): string {
-  // Nearly every message is plain and needs no work.
-  if (/^[ -$&-~]*$/.test(message)) return message;
+  // Nearly every message is plain and needs no work. HTTP/2 forbids spaces at either end of a value.
+  if (/^[ -$&-~]*$/.test(message)) return message.replace(/^ | $/g, "%20");
   let text = "";
   for (const byte of encoder.encode(message)) {
     text += byte >= 0x20 && byte <= 0x7e && byte !== 0x25
       ? String.fromCharCode(byte)
       : "%" + byte.toString(16).toUpperCase().padStart(2, "0");
   }
-  return text;
+  return text.replace(/^ | $/g, "%20");
 }
 
 /** Decodes a `grpc-message` header; what is not valid stays as it is. */

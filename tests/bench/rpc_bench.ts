@@ -112,35 +112,25 @@ async function compare(
   }
 }
 
-/** Memory of a server for each idle stream, all on one connection. */
-async function idleStreams(peer: string, target: Target, count: number): Promise<void> {
+/** Memory of a server for each idle stream of one connection, or each idle connection. */
+async function idle(
+  peer: string,
+  target: Target,
+  kind: "streams" | "sessions",
+  count: number,
+): Promise<void> {
+  // Compiled code and first buffers are not what is asked for here.
+  await measure(peer, target, ["-case=unary", "-workers=64", "-duration=1s"]);
   const before = await residentKib(target);
   const child = new Deno.Command(peer, {
-    args: [`-addr=127.0.0.1:${target.port}`, "-case=hang", `-n=${count}`],
+    args: [`-addr=127.0.0.1:${target.port}`, `-case=${kind}`, `-n=${count}`],
     stdin: "piped",
     stdout: "piped",
   }).spawn();
   const reader = child.stdout.getReader();
   await reader.read();
   const grown = await residentKib(target) - before;
-  report(`${count} idle streams: ${target.name}`, grown / count, "KiB each");
-  await reader.cancel();
-  await child.stdin.close();
-  await child.status;
-}
-
-/** Memory of a server for each idle connection that has made one call. */
-async function idleSessions(peer: string, target: Target, count: number): Promise<void> {
-  const before = await residentKib(target);
-  const child = new Deno.Command(peer, {
-    args: [`-addr=127.0.0.1:${target.port}`, "-case=sessions", `-n=${count}`],
-    stdin: "piped",
-    stdout: "piped",
-  }).spawn();
-  const reader = child.stdout.getReader();
-  await reader.read();
-  const grown = await residentKib(target) - before;
-  report(`${count} idle sessions: ${target.name}`, grown / count, "KiB each");
+  report(`${count} idle ${kind}: ${target.name}`, grown / count, "KiB each");
   await reader.cancel();
   await child.stdin.close();
   await child.status;
@@ -171,9 +161,9 @@ if (import.meta.main) {
   try {
     const peer = await build(folder);
     // Fresh processes, so that memory shows what one kind of load takes.
-    for (const measureMemory of [idleStreams, idleSessions]) {
+    for (const kind of ["streams", "sessions"] as const) {
       await withTargets(peer, async (targets) => {
-        for (const target of targets) await measureMemory(peer, target, 1000);
+        for (const target of targets) await idle(peer, target, kind, 1000);
       });
     }
     await withTargets(peer, async (targets) => {

@@ -240,7 +240,7 @@ func dial(addr string) (*grpc.ClientConn, error) {
 func main() {
 	listen := flag.String("serve", "", "address to serve on")
 	addr := flag.String("addr", "", "server to measure")
-	name := flag.String("case", "unary", "unary, count, upload, download, hang or sessions")
+	name := flag.String("case", "unary", "unary, count, upload, download, streams or sessions")
 	workers := flag.Int("workers", 1, "calls in flight")
 	n := flag.Int("n", 1000000, "messages of a stream, idle streams or idle sessions")
 	size := flag.Int("size", 32<<20-64, "bytes of a large message")
@@ -261,7 +261,7 @@ func main() {
 			err = unary(c, *workers, *length, "Download", request(*size, 4))
 		case "count":
 			err = count(c, *n)
-		case "hang":
+		case "streams":
 			err = hang(c, *n)
 		case "sessions":
 			err = sessions(*addr, *n)
