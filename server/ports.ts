@@ -20,8 +20,11 @@ import type { StreamListener } from "../rpc/stream.ts";
 import { listenTcp, type TcpAddress } from "../rpc/tcp.ts";
 import { listenTls } from "../rpc/tls_listener.ts";
 import { createContentChecks } from "./api/content_checks.ts";
+import { describeExposure } from "./api/exposure.ts";
 import { createHttpRoutes } from "./api/http.ts";
+import { createManagementServices, schematicHandlers } from "./api/management.ts";
 import { createPolicy } from "./api/policy.ts";
+import { createSchematicUploader } from "./api/schematics.ts";
 import { createYamlSpecOf } from "./api/yaml.ts";
 import { formatHostPort } from "./config/address.ts";
 import type { Config } from "./config/parse_config.ts";
@@ -77,8 +80,10 @@ export function openApi(context: Context, state: StateCore): number {
     yamlSpecOf: createYamlSpecOf(CATALOGUE, readable(decompress)),
     isDeclared: (type) => declared.has(type),
   });
+  const uploader = createSchematicUploader({ baseUrl: config.factoryUrls.base });
+  for (const reason of describeExposure(config, CATALOGUE)) log.warn("api is public", { reason });
   const server = createRpcServer({
-    services: [service],
+    services: [service, ...createManagementServices(schematicHandlers(uploader))],
     http: createHttpRoutes({
       registry,
       readiness: () => ({ problems: [], notes: note === undefined ? [] : [note] }),

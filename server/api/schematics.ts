@@ -61,7 +61,8 @@ function readId(text: string): string {
 
 function refusal(status: number, text: string): CodedError {
   const words = text.replace(/\s+/g, " ").trim().slice(0, MAX_ERROR_LENGTH);
-  const message = `The image factory refused the schematic with status ${status}: ${words}`;
+  const reason = words === "" ? "" : `: ${words}`;
+  const message = `The image factory refused the schematic with status ${status}${reason}`;
   return new CodedError(status >= 400 && status < 500 ? "invalidArgument" : "unavailable", message);
 }
 
