@@ -30,13 +30,20 @@ export interface Explanation {
   readonly because: readonly Explanation[];
 }
 
+/** What an explanation reads. */
+export type ExplainedState = Pick<State, "get" | "list">;
+
 /** Steps from the resource that was asked for; a chain of the system has no more. */
 const MAX_DEPTH = 12;
 /** Dependents shown of each kind. */
 const MAX_DEPENDENTS = 20;
 
 /** Explains one resource. */
-export async function explain(state: State, ref: Ref, nowMs: number): Promise<Explanation> {
+export async function explain(
+  state: ExplainedState,
+  ref: Ref,
+  nowMs: number,
+): Promise<Explanation> {
   const controllers = await state.list(Controller);
   const waits = await state.list(ControllerWait);
   const walk = new Walk(
@@ -66,14 +73,14 @@ export function renderExplanation(explanation: Explanation): string {
 }
 
 class Walk {
-  readonly #state: State;
+  readonly #state: ExplainedState;
   readonly #controllers: ReadonlyMap<string, ControllerSpec>;
   readonly #waits = new Map<string, ControllerWaitSpec[]>();
   readonly #nowMs: number;
   readonly #visited = new Set<string>();
 
   constructor(
-    state: State,
+    state: ExplainedState,
     controllers: ReadonlyMap<string, ControllerSpec>,
     waits: readonly ControllerWaitSpec[],
     nowMs: number,

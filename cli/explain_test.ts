@@ -4,52 +4,66 @@ import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Metadata, ResourceType } from "../cosi/resource.ts";
-import { openState, type StateCore } from "../cosi/state/core.ts";
-import { openMemoryStore } from "../cosi/store/memory.ts";
+import { CodedError } from "../base/errors.ts";
+import { RawResource } from "../cosi/state/raw_resource.ts";
 import { ControllerWaitSpec_State } from "../proto/gen/batuta/engine_pb.ts";
 import { Controller } from "../resources/system/controller.ts";
 import { ControllerWait } from "../resources/system/controller_wait.ts";
 import { Link } from "../resources/link/link.ts";
 import { Machine } from "../resources/machine/machine.ts";
 import { MachineStatus } from "../resources/machine/machine_status.ts";
-import { explain, renderExplanation } from "./explain.ts";
+import { explain, type ExplainedState, renderExplanation } from "./explain.ts";
 
 const NOW_MS = 1_000_000_000;
 
 /** A state as a server would show it: Link → Machine → MachineStatus. */
-async function openWorld(): Promise<StateCore> {
-  const state = await openState({ store: openMemoryStore() });
-  await declare(state, "machine.MachineController", Link, Machine);
-  await declare(state, "machine.MachineStatusController", Machine, MachineStatus);
+function openWorld(): FakeState {
+  const resources: RawResource[] = [];
+  const state: FakeState = {
+    resources,
+    get: ({ type, id }) => {
+      const found = resources.find(({ metadata }) => metadata.type === type && metadata.id === id);
+      return found === undefined
+        ? Promise.reject(new CodedError("notFound", `${type} ${id} does not exist`))
+        : Promise.resolve(found);
+    },
+    list: ({ type }) => Promise.resolve(resources.filter(({ metadata }) => metadata.type === type)),
+  };
+  declare(state, "machine.MachineController", Link, Machine);
+  declare(state, "machine.MachineStatusController", Machine, MachineStatus);
   return state;
 }
 
-async function declare(
-  state: StateCore,
+interface FakeState extends ExplainedState {
+  readonly resources: RawResource[];
+}
+
+function declare(
+  state: FakeState,
   name: string,
   primary: ResourceType,
   output: ResourceType,
-): Promise<void> {
+): void {
   const kind = ({ namespace, type }: ResourceType) => ({ namespace, type });
-  await put(state, Controller, name, {
+  put(state, Controller, name, {
     shape: "transform",
     primary: kind(primary),
     output: kind(output),
   });
 }
 
-async function put<T extends ResourceType>(
-  state: StateCore,
+function put<T extends ResourceType>(
+  state: FakeState,
   { namespace, type, schema }: T,
   id: string,
   spec: MessageInitShape<T["schema"]>,
   change: Partial<Metadata> = {},
-): Promise<void> {
+): void {
   const metadata: Metadata = {
     namespace,
     type,
     id,
-    version: 0,
+    version: 1,
     owner: "",
     phase: "running",
     created: undefined,
@@ -60,17 +74,17 @@ async function put<T extends ResourceType>(
     ...change,
   };
   const protoSpec = toBinary(schema, create(schema, spec));
-  await state.create({ metadata, protoSpec, yamlSpec: "" }, { owner: metadata.owner });
+  state.resources.push(new RawResource(metadata, protoSpec));
 }
 
-async function putWait(
-  state: StateCore,
+function putWait(
+  state: FakeState,
   controller: string,
   type: ResourceType,
   id: string,
   reason: string,
-): Promise<void> {
-  await put(state, ControllerWait, `${controller}/${id}`, {
+): void {
+  put(state, ControllerWait, `${controller}/${id}`, {
     controller,
     itemType: type.type,
     itemId: id,
@@ -80,13 +94,13 @@ async function putWait(
   });
 }
 
-async function textOf(state: StateCore, type: ResourceType, id: string): Promise<string[]> {
+async function textOf(state: FakeState, type: ResourceType, id: string): Promise<string[]> {
   const ref = { namespace: type.namespace, type: type.type, id };
   return renderExplanation(await explain(state, ref, NOW_MS)).split("\n");
 }
 
 Deno.test("explain() follows what is missing up to where the chain begins", async () => {
-  const state = await openWorld();
+  const state = openWorld();
   deepStrictEqual(await textOf(state, MachineStatus, "m"), [
     'MachineStatuses.omni.sidero.dev "m" does not exist',
     "  machine.MachineStatusController writes it for the Machines.omni.sidero.dev of the same ID",
@@ -97,54 +111,49 @@ Deno.test("explain() follows what is missing up to where the chain begins", asyn
     '  Links.omni.sidero.dev "m" does not exist',
     "",
   ]);
-  await state.close();
 });
 
 Deno.test("explain() names the wait of the item that something missing is made of", async () => {
-  const state = await openWorld();
-  await put(state, Link, "m", {});
-  await putWait(state, "machine.MachineController", Link, "m", "link has no address");
+  const state = openWorld();
+  put(state, Link, "m", {});
+  putWait(state, "machine.MachineController", Link, "m", "link has no address");
   const lines = await textOf(state, Machine, "m");
   strictEqual(
     lines.at(-2),
     "  machine.MachineController has waited for 3m: link has no address",
   );
-  await state.close();
 });
 
 Deno.test("explain() goes down to what is made of a resource while something waits there", async () => {
-  const state = await openWorld();
-  await put(state, Link, "m", {});
-  await put(state, Machine, "m", {}, { owner: "machine.MachineController" });
-  await putWait(state, "machine.MachineStatusController", Machine, "m", "no answer");
+  const state = openWorld();
+  put(state, Link, "m", {});
+  put(state, Machine, "m", {}, { owner: "machine.MachineController" });
+  putWait(state, "machine.MachineStatusController", Machine, "m", "no answer");
   const lines = await textOf(state, Link, "m");
   strictEqual(lines[0], 'Links.omni.sidero.dev "m" exists (version 1)');
   ok(
     lines.includes("  machine.MachineStatusController has waited for 3m: no answer"),
     lines.join(),
   );
-  await state.close();
 });
 
 Deno.test("explain() names who holds what is being removed", async () => {
-  const state = await openWorld();
-  await put(state, Link, "m", {}, {
+  const state = openWorld();
+  put(state, Link, "m", {}, {
     phase: "tearingDown",
     finalizers: ["machine.MachineController", "stranger"],
   });
   const lines = await textOf(state, Link, "m");
   ok(lines[0]?.includes("held by machine.MachineController, stranger"), lines.join());
   ok(lines.includes("  stranger holds it, which is no controller of this server"), lines.join());
-  await state.close();
 });
 
 Deno.test("explain() says so when nothing waits", async () => {
-  const state = await openWorld();
-  await put(state, Link, "m", {});
+  const state = openWorld();
+  put(state, Link, "m", {});
   deepStrictEqual(await textOf(state, Link, "m"), [
     'Links.omni.sidero.dev "m" exists (version 1)',
     "Nothing waits for anything.",
     "",
   ]);
-  await state.close();
 });

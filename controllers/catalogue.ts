@@ -45,12 +45,14 @@ import { nodeTokenController } from "./link/node_token.ts";
 import { nodeTokenStatusController } from "./link/node_token_status.ts";
 import { machineController } from "./machine/machine.ts";
 import { machineStatusController } from "./machine/machine_status.ts";
+import { type BackendPort, backendStatusController } from "./system/backend_status.ts";
 import { type MirrorPort, talosSessionController } from "./talos/session.ts";
 import { type SessionHealthPort, talosSessionStatusController } from "./talos/session_status.ts";
 
 /** What controllers reach outside the state. */
 export interface Adapters {
   readonly clock: Clock;
+  readonly backend: BackendPort;
   readonly peers: PeerTable;
   readonly talos: TalosApi;
   readonly mirror: MirrorPort;
@@ -70,6 +72,7 @@ export interface Adapters {
 /** Declares all controllers over their adapters. */
 export function controllerCatalogue(adapters: Adapters): Controller[] {
   return [
+    backendStatusController(adapters),
     machineController(),
     machineStatusController(),
     linkPeerController(adapters),

@@ -14,7 +14,6 @@ export const UNWRITTEN: readonly string[] = [
   "AdvertisedEndpoints.omni.sidero.dev",
   "AuthConfigs.omni.sidero.dev",
   "BMCConfigs.omni.sidero.dev",
-  "BackendStatuses.batuta.altlinux.org",
   "BackupDatas.omni.sidero.dev",
   "CertRefreshTicks.system.sidero.dev",
   "CloudPlatformConfigs.omni.sidero.dev",

@@ -8,7 +8,7 @@
 
 import type { Logger } from "../base/log.ts";
 import { VERSION } from "../base/version.ts";
-import { openState, type StateCore } from "../cosi/state/core.ts";
+import { openState } from "../cosi/state/core.ts";
 import { secureRandom } from "../link/addresses.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
 import { NAMESPACES } from "../resources/namespaces.ts";
@@ -24,6 +24,7 @@ import { openApi, openProvision } from "./ports.ts";
 import { seedState } from "./seed.ts";
 import { startControllers } from "./start_controllers.ts";
 import { openStore } from "./store.ts";
+import { type WatchedState, watchStore } from "./store_health.ts";
 
 /** A running server. */
 export interface Server {
@@ -67,10 +68,10 @@ export async function startServer(config: Config, { log }: ServerOptions): Promi
     fail: (error) => stop.signal.aborted || failure.reject(error),
     cleanup,
   };
-  const state = await startState(context);
+  const { state, backend } = await startState(context);
   const material = await seedState(state, config, { version: VERSION, random: secureRandom });
   const machines = await startMachineChannel(context, state, material);
-  startControllers(context, state, machines);
+  startControllers(context, { state, backend }, machines);
   const provisionPort = openProvision(context, state, material, machines);
   const apiPort = openApi(context, state);
   log.info("server started", {
@@ -88,11 +89,12 @@ export async function startServer(config: Config, { log }: ServerOptions): Promi
   };
 }
 
-async function startState(context: Context): Promise<StateCore> {
+async function startState(context: Context): Promise<WatchedState> {
   const { config, log, cleanup, registry, fail } = context;
   const ephemeral = new Set(CATALOGUE.filter((type) => type.ephemeral).map(({ type }) => type));
+  const { store, backend } = watchStore(await openStore(config, context), config.state.kind);
   const state = await openState({
-    store: await openStore(config, context),
+    store,
     isEphemeral: (type) => ephemeral.has(type),
     log,
     onFailure: fail,
@@ -100,5 +102,5 @@ async function startState(context: Context): Promise<StateCore> {
   cleanup.defer(() => state.close());
   stateMetrics(registry, state);
   await publishDefinitions(state, CATALOGUE, NAMESPACES);
-  return state;
+  return { state, backend };
 }

@@ -11,7 +11,6 @@ import { systemClock } from "../base/clock.ts";
 import { controllerCatalogue } from "../controllers/catalogue.ts";
 import { startRuntime } from "../cosi/runtime/runtime.ts";
 import { denoTracer } from "../cosi/runtime/tracing.ts";
-import type { StateCore } from "../cosi/state/core.ts";
 import { secureRandom, SERVER_ADDRESS } from "../link/addresses.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
 import { Controller } from "../resources/system/controller.ts";
@@ -24,12 +23,13 @@ import type { Context } from "./context.ts";
 import type { MachineChannel } from "./machine_channel.ts";
 import { engineMetrics } from "./metrics.ts";
 import { encodeToken } from "./seed_tokens.ts";
+import type { WatchedState } from "./store_health.ts";
 import { createTeardownPort } from "./teardown_port.ts";
 
 /** Starts all controllers, and the removal of what users tore down. */
 export function startControllers(
   context: Context,
-  state: StateCore,
+  { state, backend }: WatchedState,
   { tunnel, talos, mirror }: MachineChannel,
 ): void {
   const { config, log, decompressor, cleanup, registry, fail } = context;
@@ -38,6 +38,7 @@ export function startControllers(
   cleanup.defer(() => balancers.close());
   const controllers = controllerCatalogue({
     clock,
+    backend,
     peers: tunnel.peers,
     talos,
     mirror,
