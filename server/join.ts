@@ -34,8 +34,14 @@ import {
 } from "./admission.ts";
 import { judgeToken } from "./join_tokens.ts";
 import type { LinkMonitor } from "./link_monitor.ts";
-import { putResource } from "./put_resource.ts";
-import { decoded, listResources, peekResource, refOf } from "./typed_state.ts";
+import {
+  createResource,
+  decoded,
+  listResources,
+  peekResource,
+  refOf,
+  replaceResource,
+} from "./typed_state.ts";
 
 /** Counts decisions; neither token nor machine is told. */
 export interface AdmissionMetrics {
@@ -65,18 +71,7 @@ export function createJoinPort(options: JoinOptions): JoinPort {
   return {
     join: (request, { signal }) =>
       inTurn(turns, request.machineId, async () => {
-        const verdict = judgeToken(state, request.joinToken, options.clock.nowMs());
-        const link = peekResource(state, Link, request.machineId);
-        const admission = decide(request, verdict, link, options);
-        if (admission.kind === "refuse") {
-          metrics.countRefusal(admission.reason);
-          log.info("machine refused", { machine: request.machineId, reason: admission.reason });
-          throw new CodedError("permissionDenied", `Cannot join: ${admission.message}`);
-        }
-        if (request.overGrpc) {
-          throw new CodedError("unimplemented", "Cannot join: WireGuard over gRPC is not served");
-        }
-        const address = await writeLink(request, verdict, admission, link, options);
+        const { admission, address } = await admit(request, options);
         metrics.countAdmission(admission.verdict);
         if (admission.verdict !== "sameKey") {
           log.info("machine admitted", { machine: request.machineId, reason: admission.verdict });
@@ -101,6 +96,38 @@ async function inTurn<T>(
     return await turn;
   } finally {
     if (turns.get(id) === settled) turns.delete(id);
+  }
+}
+
+type Admitted = Admission & { readonly kind: "admit" };
+
+/** How often a decision is made anew because the Link was written meanwhile. */
+const ATTEMPTS = 5;
+
+/** Decides and writes; what was decided on a Link that has changed since is decided again. */
+async function admit(
+  request: JoinRequest,
+  options: JoinOptions,
+): Promise<{ readonly admission: Admitted; readonly address: string }> {
+  const { state, metrics, log } = options;
+  for (let attempt = 1;; attempt++) {
+    const verdict = judgeToken(state, request.joinToken, options.clock.nowMs());
+    const link = peekResource(state, Link, request.machineId);
+    const admission = decide(request, verdict, link, options);
+    if (admission.kind === "refuse") {
+      metrics.countRefusal(admission.reason);
+      log.info("machine refused", { machine: request.machineId, reason: admission.reason });
+      throw new CodedError("permissionDenied", `Cannot join: ${admission.message}`);
+    }
+    if (request.overGrpc) {
+      throw new CodedError("unimplemented", "Cannot join: WireGuard over gRPC is not served");
+    }
+    try {
+      return { admission, address: await writeLink(request, verdict, admission, link, options) };
+    } catch (error) {
+      const isVoid = codeOf(error) === "conflict" || codeOf(error) === "alreadyExists";
+      if (!isVoid || attempt === ATTEMPTS) throw error;
+    }
   }
 }
 
@@ -142,7 +169,7 @@ function tokenInside(value: string): string {
 async function writeLink(
   request: JoinRequest,
   verdict: TokenVerdict,
-  admission: Admission & { readonly kind: "admit" },
+  admission: Admitted,
   link: Resource<typeof Link> | undefined,
   options: JoinOptions,
 ): Promise<string> {
@@ -157,8 +184,7 @@ async function writeLink(
   if (admission.reclaimed) {
     annotations[ANNOTATION_RECLAIMED_WITHOUT_NODE_TOKEN] = request.publicKey;
   }
-  await putResource(options.state, Link, {
-    id: request.machineId,
+  const content = {
     labels: { ...link?.metadata.labels, ...providerLabels(verdict) },
     annotations,
     spec: {
@@ -169,7 +195,9 @@ async function writeLink(
       connected: false,
       remoteAddr: request.remoteAddress,
     },
-  });
+  };
+  if (link === undefined) await createResource(options.state, Link, request.machineId, content);
+  else await replaceResource(options.state, Link, link, content);
   return subnet;
 }
 

@@ -11,8 +11,7 @@ import { codeOf } from "../base/errors.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import type { PeerStats, PeerTable } from "../link/peers.ts";
 import { Link } from "../resources/link/link.ts";
-import { putResource } from "./put_resource.ts";
-import { peekResource } from "./typed_state.ts";
+import { peekResource, replaceResource } from "./typed_state.ts";
 
 /** A peer without a handshake for longer than this is down: 180 s + 5 s + 90 s of the protocol. */
 export const PEER_DOWN_MS = 275_000;
@@ -103,14 +102,8 @@ async function writeChange(
   const connected = isUp(peer, nowMs);
   const lastEndpoint = peer.endpoint === "" ? link.spec.lastEndpoint : peer.endpoint;
   if (link.spec.connected === connected && link.spec.lastEndpoint === lastEndpoint) return;
-  const { labels, annotations } = link.metadata;
   try {
-    await putResource(state, Link, {
-      id,
-      labels,
-      annotations,
-      spec: { ...link.spec, connected, lastEndpoint },
-    });
+    await replaceResource(state, Link, link, { spec: { ...link.spec, connected, lastEndpoint } });
   } catch (error) {
     // The machine joined again at this moment: the next look sees its new Link.
     if (codeOf(error) !== "conflict") throw error;

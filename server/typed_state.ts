@@ -6,7 +6,8 @@
  * @module
  */
 
-import type { Ref, Resource, ResourceType } from "../cosi/resource.ts";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import type { Metadata, Ref, Resource, ResourceType } from "../cosi/resource.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import type { RawResource } from "../cosi/state/raw_resource.ts";
 
@@ -40,6 +41,57 @@ export function listResources<T extends ResourceType>(
   const selection = terms.length === 0 ? {} : { labelQueries: [{ terms }] };
   return state.snapshot({ namespace: type.namespace, type: type.type }, selection)
     .map((raw) => decoded(type, raw));
+}
+
+/** What replaces the content of a resource; what is left out stays. */
+export interface Replacement<T extends ResourceType> {
+  readonly spec: MessageInitShape<T["schema"]>;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Creates a resource that has no owner.
+ *
+ * @throws CodedError `alreadyExists` when someone else was faster.
+ */
+export async function createResource<T extends ResourceType>(
+  state: StateCore,
+  type: T,
+  id: string,
+  { spec, labels = {}, annotations = {} }: Replacement<T>,
+): Promise<void> {
+  const metadata: Metadata = {
+    ...refOf(type, id),
+    version: 0,
+    owner: "",
+    phase: "running",
+    created: undefined,
+    updated: undefined,
+    finalizers: [],
+    labels,
+    annotations,
+  };
+  const protoSpec = toBinary(type.schema, create(type.schema, spec));
+  await state.create({ metadata, protoSpec, yamlSpec: "" });
+}
+
+/**
+ * Replaces the content of a resource as it was read.
+ *
+ * @throws CodedError `conflict` when it was written since: the decision behind the change is void.
+ */
+export async function replaceResource<T extends ResourceType>(
+  state: StateCore,
+  type: T,
+  { metadata }: Resource<T>,
+  { spec, labels = metadata.labels, annotations = metadata.annotations }: Replacement<T>,
+): Promise<void> {
+  const protoSpec = toBinary(type.schema, create(type.schema, spec));
+  const { owner } = metadata;
+  await state.update({ metadata: { ...metadata, labels, annotations }, protoSpec, yamlSpec: "" }, {
+    owner,
+  });
 }
 
 /** A stored resource as its type. */
