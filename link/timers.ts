@@ -14,6 +14,9 @@ import { type Clock, systemClock } from "../base/clock.ts";
 /** A moment that never comes. */
 export const NEVER = Infinity;
 
+// Making the default reason, an exception with its stack, costs more than all the rest.
+const REARMED = "armed anew";
+
 /** A clock that a change of the machine's time does not move. */
 export const steadyClock: Clock = {
   nowMs: () => performance.timeOrigin + performance.now(),
@@ -95,7 +98,7 @@ export class TimerQueue {
   #arm(): void {
     const first = this.#heap[0];
     if (this.#isRunning || first === undefined || first.dueMs >= this.#sleepingUntilMs) return;
-    this.#sleep.abort();
+    this.#sleep.abort(REARMED);
     const sleep = new AbortController();
     this.#sleep = sleep;
     this.#sleepingUntilMs = first.dueMs;

@@ -457,9 +457,9 @@ export class TcpConnection {
 }
 
 function newSender(host: TcpHost, initialSeq: number, mss: number): TcpSender {
-  return new TcpSender(seqAdd(initialSeq, 1), mss, (bytes) => host.resized(bytes));
+  return new TcpSender(seqAdd(initialSeq, 1), mss, host.pool);
 }
 
 function newReceiver(host: TcpHost, firstSeq: number): TcpReceiver {
-  return new TcpReceiver(firstSeq, INITIAL_WINDOW, (bytes) => host.resized(bytes));
+  return new TcpReceiver(firstSeq, INITIAL_WINDOW, host.pool);
 }

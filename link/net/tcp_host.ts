@@ -9,6 +9,7 @@
 import type { TimerQueue } from "../timers.ts";
 import { MTU } from "../wireguard/messages.ts";
 import { IPV6_HEADER_SIZE } from "./ipv6.ts";
+import type { RingPool } from "./ring.ts";
 import { TCP_HEADER_SIZE, type TcpHeader } from "./tcp_segment.ts";
 
 /** The largest segment that a packet of the tunnel holds. */
@@ -46,8 +47,8 @@ export interface TcpHost {
   emit(path: TcpPath, header: TcpHeader, length: number, fill?: FillPayload): void;
   /** Whether one more acknowledgement of something doubtful may go out at this moment. */
   allowChallenge(): boolean;
-  /** Accounts for memory of buffers. */
-  resized(bytes: number): void;
+  /** Where the memory of buffers comes from. */
+  readonly pool: RingPool;
   /** The largest window that a connection may offer at this moment, in bytes. */
   windowLimit(): number;
 }

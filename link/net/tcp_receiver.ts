@@ -7,7 +7,7 @@
  * @module
  */
 
-import { Ring } from "./ring.ts";
+import { Ring, type RingPool } from "./ring.ts";
 import { FIN, type SackBlock, seqAdd, seqDiff, SYN, type TcpSegment } from "./tcp_segment.ts";
 
 /** Gaps that are remembered; segments beyond more of them are dropped and come again. */
@@ -34,11 +34,11 @@ export class TcpReceiver {
   #latest: SackBlock | undefined;
   readonly #ring: Ring;
 
-  constructor(firstSeq: number, maxWindow: number, onResize?: (bytes: number) => void) {
+  constructor(firstSeq: number, maxWindow: number, pool: RingPool) {
     this.nextSeq = firstSeq;
     this.maxWindow = maxWindow;
     this.#edge = seqAdd(firstSeq, maxWindow);
-    this.#ring = new Ring(onResize);
+    this.#ring = new Ring(pool);
   }
 
   /** How much the peer may send, as last offered. */

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { Ring } from "./ring.ts";
+import { Ring, type RingPool } from "./ring.ts";
 import { Congestion } from "./tcp_congestion.ts";
 import { type Flight, Flights, lengthOf } from "./tcp_flights.ts";
 import { RoundTrip } from "./tcp_rtt.ts";
@@ -56,10 +56,10 @@ export class TcpSender {
   /** Segments sent again in this recovery that the peer did not report as needless. */
   #resendsToUndo = 0;
 
-  constructor(firstSeq: number, mss: number, onResize?: (bytes: number) => void) {
+  constructor(firstSeq: number, mss: number, pool: RingPool) {
     this.unacked = this.next = firstSeq;
     this.#mss = mss;
-    this.#ring = new Ring(onResize);
+    this.#ring = new Ring(pool);
     this.#congestion = new Congestion(mss);
     this.#flights = new Flights(firstSeq, mss, this.rtt);
   }

@@ -22,6 +22,7 @@ import {
 } from "./ipv6.ts";
 import { TcpConnection } from "./tcp_connection.ts";
 import type { FillPayload, TcpFailure, TcpHost, TcpPath } from "./tcp_host.ts";
+import { RingPool } from "./ring.ts";
 import {
   ACK,
   FIN,
@@ -74,12 +75,12 @@ interface Listener {
 /** The stack. */
 export class TcpStack implements TcpHost {
   readonly timers: TimerQueue;
+  readonly pool = new RingPool();
   readonly #options: TcpStackOptions;
   readonly #secret: Uint8Array;
   readonly #entries = new Map<string, Entry>();
   readonly #perPeer = new Map<string, number>();
   readonly #listeners = new Map<number, Listener>();
-  #memoryBytes = 0;
   #challengeSecond = 0;
   #challenges = 0;
   #isClosed = false;
@@ -97,7 +98,7 @@ export class TcpStack implements TcpHost {
 
   /** Memory of all send and receive buffers, in bytes. */
   get memoryBytes(): number {
-    return this.#memoryBytes;
+    return this.pool.usedBytes;
   }
 
   /** Accepts connections to a port; see `TunnelNet.listen`. */
@@ -195,12 +196,8 @@ export class TcpStack implements TcpHost {
     return this.#options.nowMs();
   }
 
-  resized(bytes: number): void {
-    this.#memoryBytes += bytes;
-  }
-
   windowLimit(): number {
-    return this.#memoryBytes > MEMORY_LIMIT ? SMALL_WINDOW : LARGE_WINDOW;
+    return this.pool.usedBytes > MEMORY_LIMIT ? SMALL_WINDOW : LARGE_WINDOW;
   }
 
   allowChallenge(): boolean {

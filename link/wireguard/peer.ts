@@ -72,6 +72,8 @@ export class Peer {
   #isKeepaliveDueAgain = false;
   #persistentAtMs = NEVER;
   #zeroKeysAtMs = NEVER;
+  /** Added to each wait, so that peers do not act in step; another one for each handshake. */
+  #jitterMs: number;
   readonly #timer: Timer;
   readonly #host: PeerHost;
 
@@ -82,6 +84,7 @@ export class Peer {
     readonly addressKey: string,
   ) {
     this.#host = host;
+    this.#jitterMs = host.random() * REKEY_JITTER_MS;
     this.macs = new MacWriter(identity.publicKey);
     this.#timer = host.timers.create((nowMs) => this.#fire(nowMs));
   }
@@ -159,7 +162,7 @@ export class Peer {
   /** A message with content was sent: an answer is due, or the peer is gone. */
   dataSent(nowMs: number): void {
     if (this.#newHandshakeAtMs === NEVER) {
-      this.#newHandshakeAtMs = nowMs + NEW_HANDSHAKE_MS + this.#jitter();
+      this.#newHandshakeAtMs = nowMs + NEW_HANDSHAKE_MS + this.#jitterMs;
       this.#arm();
     }
     const session = this.current;
@@ -211,7 +214,8 @@ export class Peer {
 
   #sendInitiation(nowMs: number): void {
     this.lastInitiationSentMs = nowMs;
-    this.#retryAtMs = nowMs + REKEY_TIMEOUT_MS + this.#jitter();
+    this.#jitterMs = this.#host.random() * REKEY_JITTER_MS;
+    this.#retryAtMs = nowMs + REKEY_TIMEOUT_MS + this.#jitterMs;
     this.#host.sendInitiation(this);
     this.#refreshPersistent(nowMs);
     this.#arm();
@@ -270,10 +274,6 @@ export class Peer {
     if (session === undefined) return;
     this.#host.releaseIndex(session.localIndex);
     session.erase();
-  }
-
-  #jitter(): number {
-    return this.#host.random() * REKEY_JITTER_MS;
   }
 
   #arm(): void {

@@ -102,13 +102,13 @@ export function kdf3(key: Uint8Array, input: Uint8Array): [Uint8Array, Uint8Arra
   return [first, second, hmac(blake2s, secret, Uint8Array.of(...second, 3))];
 }
 
-const NONCE_SIZE = 12;
+// The runtime copies the nonce at once, so one buffer serves all messages.
+const NONCE = new Uint8Array(12);
 
 /** The nonce of a message number: four zero bytes, then the number, little-endian. */
-export function nonceOf(counter: number): Uint8Array {
-  const nonce = new Uint8Array(NONCE_SIZE);
-  writeCounter(nonce, 4, counter);
-  return nonce;
+function nonceOf(counter: number): Uint8Array {
+  writeCounter(NONCE, 4, counter);
+  return NONCE;
 }
 
 /** Writes a message number of up to 2^53 - 1 as 64 bits, little-endian. */
