@@ -28,6 +28,8 @@ import { ControllerWait } from "../resources/system/controller_wait.ts";
 export interface Explanation {
   readonly text: string;
   readonly because: readonly Explanation[];
+  /** Whether there is nothing to explain: it exists and nothing waits for it. */
+  readonly isAtRest?: boolean;
 }
 
 /** What an explanation reads. */
@@ -61,9 +63,9 @@ export async function explain(
 export function renderExplanation(explanation: Explanation): string {
   const lines: string[] = [];
   const ends = new Set<string>();
-  const visit = ({ text, because }: Explanation, depth: number): void => {
+  const visit = ({ text, because, isAtRest = false }: Explanation, depth: number): void => {
     lines.push(`${"  ".repeat(depth)}${text}`);
-    if (because.length === 0 && depth > 0) ends.add(text);
+    if (because.length === 0 && !isAtRest) ends.add(text);
     for (const reason of because) visit(reason, depth + 1);
   };
   visit(explanation, 0);
@@ -100,14 +102,21 @@ class Walk {
     const name = `${ref.type} "${ref.id}"`;
     const key = `${ref.namespace}/${ref.type}/${ref.id}`;
     const stored = await this.#find(ref);
-    const text = stored === undefined ? `${name} does not exist` : `${name} ${stateOf(stored)}`;
-    if (this.#visited.has(key) || depth === 0) return { text, because: [] };
+    const isOver = this.#visited.has(key) || depth === 0;
     this.#visited.add(key);
-    const because = stored === undefined ? await this.#whyMissing(ref, depth - 1) : [
+    if (stored === undefined) {
+      const because = isOver ? [] : await this.#whyMissing(ref, depth - 1);
+      const isBegin = because.length === 0 && !isOver;
+      const made = isBegin ? ", and no controller makes it" : "";
+      return { text: `${name} does not exist${made}`, because };
+    }
+    const text = `${name} ${stateOf(stored)}`;
+    if (isOver) return { text, because: [] };
+    const because = [
       ...await this.#whyHere(stored, depth - 1),
       ...await this.#dependents(stored, depth - 1),
     ];
-    return { text, because };
+    return { text, because, isAtRest: because.length === 0 };
   }
 
   /** Who writes the resource, and what of. */

@@ -106,9 +106,9 @@ Deno.test("explain() follows what is missing up to where the chain begins", asyn
     "  machine.MachineStatusController writes it for the Machines.omni.sidero.dev of the same ID",
     '    Machines.omni.sidero.dev "m" does not exist',
     "      machine.MachineController writes it for the Links.omni.sidero.dev of the same ID",
-    '        Links.omni.sidero.dev "m" does not exist',
+    '        Links.omni.sidero.dev "m" does not exist, and no controller makes it',
     "In the way:",
-    '  Links.omni.sidero.dev "m" does not exist',
+    '  Links.omni.sidero.dev "m" does not exist, and no controller makes it',
     "",
   ]);
 });
