@@ -102,16 +102,16 @@ class Walk {
     const name = `${ref.type} "${ref.id}"`;
     const key = `${ref.namespace}/${ref.type}/${ref.id}`;
     const stored = await this.#find(ref);
-    const isOver = this.#visited.has(key) || depth === 0;
+    const text = stored === undefined ? `${name} does not exist` : `${name} ${stateOf(stored)}`;
+    // What was said of it stands further up.
+    if (this.#visited.has(key)) return { text, because: [], isAtRest: true };
+    if (depth === 0) return { text, because: [] };
     this.#visited.add(key);
     if (stored === undefined) {
-      const because = isOver ? [] : await this.#whyMissing(ref, depth - 1);
-      const isBegin = because.length === 0 && !isOver;
-      const made = isBegin ? ", and no controller makes it" : "";
-      return { text: `${name} does not exist${made}`, because };
+      const because = await this.#whyMissing(ref, depth - 1);
+      const made = because.length === 0 ? ", and no controller makes it" : "";
+      return { text: `${text}${made}`, because };
     }
-    const text = `${name} ${stateOf(stored)}`;
-    if (isOver) return { text, because: [] };
     const because = [
       ...await this.#whyHere(stored, depth - 1),
       ...await this.#dependents(stored, depth - 1),
