@@ -2,7 +2,7 @@
 
 import { strictEqual } from "node:assert/strict";
 import { CodedError } from "../../base/errors.ts";
-import { faultyState } from "../faulty_state.ts";
+import { faultyState } from "../test_faults.ts";
 import { startHarness } from "../testing.ts";
 import { Source, Target } from "./test_types.ts";
 

@@ -14,7 +14,7 @@ import {
 } from "../controller.ts";
 import { startHarness } from "../testing.ts";
 import type { State } from "../state/state.ts";
-import { faultyState } from "../faulty_state.ts";
+import { faultyState } from "../test_faults.ts";
 import { noMetrics } from "./metrics.ts";
 import { Extra, Source, Target } from "./test_types.ts";
 

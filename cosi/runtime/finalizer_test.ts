@@ -4,7 +4,7 @@
 
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { type Controller, defineController, held, type Plan, sameId, wait } from "../controller.ts";
-import { faultyState } from "../faulty_state.ts";
+import { faultyState } from "../test_faults.ts";
 import type { Metadata, Resource } from "../resource.ts";
 import { startHarness } from "../testing.ts";
 import { Derived, Extra, Source, Target } from "./test_types.ts";

@@ -19,6 +19,9 @@ interface Entry {
   run: (() => void) | undefined;
 }
 
+/** The platform's timers take 31 bits of milliseconds and fire at once beyond. */
+const LONGEST_SLEEP_MS = 2 ** 30;
+
 /** Runs callbacks at their time, the earliest first, with at most one sleep outstanding. */
 export class Timers {
   readonly #clock: Clock;
@@ -80,7 +83,7 @@ export class Timers {
     }
     const abort = new AbortController();
     this.#sleep = { atMs: first.atMs, abort };
-    const ms = Math.max(0, first.atMs - this.#clock.nowMs());
+    const ms = Math.min(LONGEST_SLEEP_MS, Math.max(0, first.atMs - this.#clock.nowMs()));
     this.#sleeping = this.#clock.sleep(ms, abort.signal).then(() => {
       this.#sleep = undefined;
       this.#fire();

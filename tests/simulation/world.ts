@@ -7,7 +7,7 @@
  */
 
 import { CodedError } from "../../base/errors.ts";
-import { faultyState, type StateCall } from "../../cosi/faulty_state.ts";
+import { faultyState, type StateCall } from "../../cosi/test_faults.ts";
 import { type Runtime, startRuntime } from "../../cosi/runtime/runtime.ts";
 import { openState, type StateCore } from "../../cosi/state/core.ts";
 import type { State, StateEvent } from "../../cosi/state/state.ts";
