@@ -11,12 +11,6 @@ import { Command, Option } from "commander";
 import { withConnection } from "./ctl_connect.ts";
 import { FORMATS } from "./output.ts";
 
-/**
- * Further commands under `ctl`, each in a file of its own: its builder is added here and must load
- * its action only when it runs.
- */
-const FURTHER: readonly (() => Command)[] = [];
-
 function withOutput(command: Command): Command {
   return command
     .option("-n, --namespace <name>", "namespace; the type's own when left out")
@@ -103,6 +97,19 @@ function deleteCommand(): Command {
     });
 }
 
+function logsCommand(): Command {
+  return withConnection(new Command("logs"))
+    .description("show the kernel log of a machine")
+    .argument("<machine>", "UUID of the machine")
+    .option("-f, --follow", "go on with new lines")
+    .option("-t, --tail <lines>", "only so many of the last lines")
+    .option("--raw", "show the lines as they came, in JSON")
+    .action(async (machine: string, options: object) => {
+      const { runLogs } = await import("./ctl_logs.ts");
+      await runLogs(machine, options);
+    });
+}
+
 function explainCommand(): Command {
   return withConnection(new Command("explain"))
     .description("tell why a resource is not where it should be, and what stands in the way")
@@ -159,9 +166,9 @@ export function ctlCommand(): Command {
   command.addCommand(editCommand());
   command.addCommand(deleteCommand());
   command.addCommand(explainCommand());
+  command.addCommand(logsCommand());
   command.addCommand(typesCommand());
   command.addCommand(completionCommand());
   command.addCommand(completeCommand(), { hidden: true });
-  for (const build of FURTHER) command.addCommand(build());
   return command;
 }

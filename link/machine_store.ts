@@ -3,12 +3,20 @@
 /**
  * Events and kernel logs of machines in one SQLite file, apart from the state.
  *
+ * What is kept is bounded by age, by size of one machine and by size in total; the oldest goes first.
+ *
  * @module
  */
 
-import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../base/clock.ts";
 import { CodedError } from "../base/errors.ts";
+import type { Secret } from "../base/redact.ts";
+import { createLineFeeds } from "./line_feeds.ts";
+import { openMachineFile } from "./machine_file.ts";
+import { createRecordCipher } from "./record_cipher.ts";
+
+/** Why a record was removed. */
+export type RemovalCause = "age" | "machineSize" | "totalSize";
 
 /** Options of {@linkcode openMachineStore}. */
 export interface MachineStoreOptions {
@@ -16,7 +24,24 @@ export interface MachineStoreOptions {
   readonly path: string;
   /** How long a record is kept after it came, in ms. */
   readonly retentionMs: number;
+  /** How much is kept of one machine, in bytes. */
+  readonly bytesPerMachine: number;
+  /** How much is kept of all machines, in bytes. */
+  readonly bytesInTotal: number;
+  /** Seals what is stored; absent for a store that is not encrypted. */
+  readonly key?: Secret<Uint8Array> | undefined;
   readonly clock: Clock;
+  /** Counts what was removed. */
+  readonly onRemoved: (cause: RemovalCause, count: number) => void;
+}
+
+/** Which lines {@linkcode MachineStore.readLog} gives. */
+export interface ReadLogOptions {
+  /** So many of the last lines; all of them when negative. */
+  readonly tailLines: number;
+  /** Goes on with new lines until the signal aborts. */
+  readonly follow: boolean;
+  readonly signal: AbortSignal;
 }
 
 /** The store. */
@@ -25,66 +50,72 @@ export interface MachineStore {
   putEvent(machine: string, id: string, typeUrl: string, value: Uint8Array): Promise<void>;
   /** Stores a line; one with the `seq` and `clock` of a line before it is not stored again. */
   putLogLine(machine: string, line: string): Promise<void>;
+  /**
+   * The lines of a machine's kernel log, oldest first.
+   *
+   * @throws CodedError `resourceExhausted` for a reader that falls too far behind.
+   */
+  readLog(machine: string, options: ReadLogOptions): AsyncIterable<string>;
   /** Removes what is older than the retention. */
   expire(): Promise<void>;
   close(): void;
 }
 
-const SCHEMA = `
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = NORMAL;
-  CREATE TABLE IF NOT EXISTS events (
-    machine TEXT NOT NULL, id TEXT NOT NULL, received_ms INTEGER NOT NULL,
-    type_url TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (machine, id)
-  ) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS events_by_time ON events (received_ms);
-  CREATE TABLE IF NOT EXISTS log_lines (
-    number INTEGER PRIMARY KEY, machine TEXT NOT NULL, received_ms INTEGER NOT NULL,
-    line_key TEXT, line TEXT NOT NULL
-  );
-  CREATE INDEX IF NOT EXISTS log_lines_by_machine ON log_lines (machine, number);
-  CREATE INDEX IF NOT EXISTS log_lines_by_time ON log_lines (received_ms);
-  CREATE UNIQUE INDEX IF NOT EXISTS log_lines_once ON log_lines (machine, line_key)
-    WHERE line_key IS NOT NULL;
-`;
+/** Lines that are read from the file at once. */
+const PAGE_LINES = 1_000;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /** Opens the store and creates its file, readable for its owner alone, where there is none. */
-export function openMachineStore({ path, retentionMs, clock }: MachineStoreOptions): MachineStore {
-  const database = openFile(path);
-  const event = database.prepare("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?)");
-  const line = database.prepare(
-    "INSERT OR IGNORE INTO log_lines (machine, received_ms, line_key, line) VALUES (?, ?, ?, ?)",
-  );
-  const expired = ["events", "log_lines"].map((table) =>
-    database.prepare(`DELETE FROM ${table} WHERE received_ms < ?`)
-  );
+export function openMachineStore(options: MachineStoreOptions): MachineStore {
+  const { clock, onRemoved, retentionMs } = options;
+  const file = openMachineFile(options.path);
+  const cipher = createRecordCipher(options.key);
+  const feeds = createLineFeeds();
+  const trim = (machine: string): void => {
+    const ofMachine = file.trim(options.bytesPerMachine, machine);
+    if (ofMachine > 0) onRemoved("machineSize", ofMachine);
+    const ofAll = file.trim(options.bytesInTotal);
+    if (ofAll > 0) onRemoved("totalSize", ofAll);
+  };
   return {
     putEvent: (machine, id, typeUrl, value) =>
-      Promise.try(() => void event.run(machine, id, clock.nowMs(), typeUrl, value)),
-    putLogLine: (machine, text) =>
-      Promise.try(() => void line.run(machine, clock.nowMs(), lineKey(text), text)),
+      Promise.try(() =>
+        file.atomically(() => {
+          const record = cipher.seal(value);
+          if (file.insertEvent(machine, clock.nowMs(), id, typeUrl, record)) trim(machine);
+        })
+      ),
+    putLogLine: (machine, line) =>
+      Promise.try(() => {
+        const isNew = file.atomically(() => {
+          const record = cipher.seal(encoder.encode(line));
+          const isInserted = file.insertLine(machine, clock.nowMs(), lineKey(line), record);
+          if (isInserted) trim(machine);
+          return isInserted;
+        });
+        if (isNew) feeds.offer(machine, line);
+      }),
+    readLog: async function* (machine, { tailLines, follow, signal }) {
+      // The feed opens first: a line that comes while the file is read is in the one or the other.
+      using feed = follow ? feeds.open(machine) : undefined;
+      let after = file.numberBeforeTail(machine, tailLines);
+      const last = file.lastNumber(machine);
+      while (after < last && !signal.aborted) {
+        const page = file.readLines(machine, after, last, PAGE_LINES);
+        for (const { record } of page) yield decoder.decode(cipher.open(record));
+        after = page.at(-1)?.number ?? last;
+      }
+      if (feed !== undefined) yield* feed.lines(signal);
+    },
     expire: () =>
-      Promise.try(() => expired.forEach((each) => each.run(clock.nowMs() - retentionMs))),
-    close: () => database.close(),
+      Promise.try(() => {
+        const count = file.atomically(() => file.removeOlderThan(clock.nowMs() - retentionMs));
+        if (count > 0) onRemoved("age", count);
+      }),
+    close: () => file.close(),
   };
-}
-
-function openFile(path: string): DatabaseSync {
-  try {
-    // SQLite gives its companion files the mode of the main one.
-    if (path !== ":memory:") {
-      Deno.openSync(path, { append: true, create: true, mode: 0o600 }).close();
-    }
-    const database = new DatabaseSync(path);
-    database.exec(SCHEMA);
-    return database;
-  } catch (cause) {
-    throw new CodedError(
-      "unavailable",
-      `Cannot open machine store "${path}": check machineStore.path and its permissions`,
-      { cause },
-    );
-  }
 }
 
 /** What tells a line from all others of its machine: a reconnect may deliver it again. */
@@ -95,4 +126,13 @@ function lineKey(text: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** A store for a server without a tunnel, to which nobody reports. */
+export function noMachineStore(): Pick<MachineStore, "readLog"> {
+  return {
+    readLog: () => {
+      throw new CodedError("unavailable", "Cannot read logs: the tunnel is disabled");
+    },
+  };
 }

@@ -11,16 +11,18 @@ import type { StateCore } from "../cosi/state/core.ts";
 import { SERVER_ADDRESS } from "../link/addresses.ts";
 import { eventSinkService } from "../link/events.ts";
 import { serveKernelLog } from "../link/kmsg.ts";
-import { type MachineStore, openMachineStore } from "../link/machine_store.ts";
+import { type MachineStore, noMachineStore, openMachineStore } from "../link/machine_store.ts";
 import { noTunnel } from "../link/no_tunnel.ts";
 import { TRUSTD_PORT } from "../link/trustd.ts";
 import { startTunnel, type Tunnel } from "../link/tunnel.ts";
 import { createRpcServer } from "../rpc/server.ts";
 import { createTalosApi, type TalosApi } from "../talos/api.ts";
 import { createTalosSessions } from "../talos/session.ts";
+import { readStateKeys } from "./config/state_key.ts";
 import { closeRpc, type Context, inBackground } from "./context.ts";
 import { createLinkMonitor, type LinkMonitor } from "./link_monitor.ts";
 import { createMachineReports } from "./machine_reports.ts";
+import { machineStoreMetrics } from "./metrics.ts";
 import { MIRRORED_KINDS } from "./mirrored_kinds.ts";
 import type { ServerMaterial } from "./seed.ts";
 import { createTalosMirror, type TalosMirror } from "./talos_mirror.ts";
@@ -33,6 +35,7 @@ export interface MachineChannel {
   readonly monitor: LinkMonitor;
   readonly talos: TalosApi;
   readonly mirror: TalosMirror;
+  readonly logs: Pick<MachineStore, "readLog">;
 }
 
 /** The tunnel with what listens and calls inside it. */
@@ -62,22 +65,26 @@ export async function startMachineChannel(
   const kinds = MIRRORED_KINDS;
   const mirror = createTalosMirror({ state, sessions, talos, kinds, clock, log });
   cleanup.defer(() => mirror.close());
+  let logs: Pick<MachineStore, "readLog"> = noMachineStore();
   if (config.wireguard.enabled) {
-    await openSinks(context, state, tunnel);
+    logs = await openSinks(context, state, tunnel);
     const listener = await tunnel.net.listen(TRUSTD_PORT);
     inBackground(context, serveTrustd(listener, { state, clock, log }));
     cleanup.defer(() => listener.close());
   }
-  return { tunnel, monitor, talos, mirror };
+  return { tunnel, monitor, talos, mirror, logs };
 }
 
-/** The ports inside the tunnel to which machines report. */
-async function openSinks(context: Context, state: StateCore, { net }: Tunnel): Promise<void> {
+/** The ports inside the tunnel to which machines report, and the store behind them. */
+async function openSinks(
+  context: Context,
+  state: StateCore,
+  { net }: Tunnel,
+): Promise<MachineStore> {
   const { config, log, observer, cleanup } = context;
-  const { path, retention: retentionMs } = config.machineStore;
-  const store = openMachineStore({ path, retentionMs, clock: systemClock });
+  const store = openStore(context);
   cleanup.defer(() => store.close());
-  inBackground(context, expireForEver(store, retentionMs, context.signal));
+  inBackground(context, expireForEver(store, config.machineStore.retention, context.signal));
   const reports = createMachineReports(state, store);
   const events = createRpcServer({
     services: [eventSinkService(reports)],
@@ -93,6 +100,20 @@ async function openSinks(context: Context, state: StateCore, { net }: Tunnel): P
   cleanup.defer(async () => {
     logListener.close();
     await receiving;
+  });
+  return store;
+}
+
+function openStore({ config, registry }: Context): MachineStore {
+  const { path, retention, maximumSizePerMachine, maximumSize, encrypt } = config.machineStore;
+  return openMachineStore({
+    path,
+    retentionMs: retention,
+    bytesPerMachine: maximumSizePerMachine,
+    bytesInTotal: maximumSize,
+    key: encrypt ? readStateKeys(config.state.key).current : undefined,
+    clock: systemClock,
+    onRemoved: machineStoreMetrics(registry),
   });
 }
 

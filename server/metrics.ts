@@ -8,6 +8,7 @@
 
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { EngineMetrics } from "../cosi/runtime/metrics.ts";
+import type { RemovalCause } from "../link/machine_store.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import type { AdmissionMetrics } from "./join.ts";
 
@@ -76,6 +77,19 @@ export function admissionMetrics(registry: Registry): AdmissionMetrics {
     countRefusal: (reason) => refusals.inc({ reason }),
     countPersistenceMark: () => marks.inc(),
   };
+}
+
+/** Counts what the machine store removed, by the cause. */
+export function machineStoreMetrics(
+  registry: Registry,
+): (cause: RemovalCause, count: number) => void {
+  const removed = new Counter({
+    name: "batuta_machine_store_removed_total",
+    help: "Events and log lines of machines that were removed, by the cause",
+    labelNames: ["cause"],
+    registers: [registry],
+  });
+  return (cause, count) => removed.inc({ cause }, count);
 }
 
 /** Shows how many resources there are, by namespace, at the moment of a look. */

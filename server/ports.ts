@@ -23,6 +23,7 @@ import { createContentChecks } from "./api/content_checks.ts";
 import { describeExposure } from "./api/exposure.ts";
 import { createHttpRoutes } from "./api/http.ts";
 import { createManagementServices, schematicHandlers } from "./api/management.ts";
+import { logHandlers } from "./api/machine_logs.ts";
 import { createPolicy } from "./api/policy.ts";
 import { createSchematicUploader } from "./api/schematics.ts";
 import { createYamlSpecOf } from "./api/yaml.ts";
@@ -66,7 +67,11 @@ export function openProvision(
 }
 
 /** Opens the API port and returns its number. */
-export function openApi(context: Context, state: StateCore): number {
+export function openApi(
+  context: Context,
+  state: StateCore,
+  { logs }: Pick<MachineChannel, "logs">,
+): number {
   const { config, log, observer, decompressor, cleanup, registry } = context;
   const { note, decompress } = decompressor;
   const policy = createPolicy({
@@ -83,7 +88,13 @@ export function openApi(context: Context, state: StateCore): number {
   const uploader = createSchematicUploader({ baseUrl: config.factoryUrls.base });
   for (const reason of describeExposure(config, CATALOGUE)) log.warn("api is public", { reason });
   const server = createRpcServer({
-    services: [service, ...createManagementServices(schematicHandlers(uploader))],
+    services: [
+      service,
+      ...createManagementServices({
+        ...schematicHandlers(uploader),
+        ...logHandlers(logs),
+      }),
+    ],
     http: createHttpRoutes({
       registry,
       readiness: () => ({ problems: [], notes: note === undefined ? [] : [note] }),

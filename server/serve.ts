@@ -73,7 +73,7 @@ export async function startServer(config: Config, { log }: ServerOptions): Promi
   const machines = await startMachineChannel(context, state, material);
   startControllers(context, { state, backend }, machines);
   const provisionPort = openProvision(context, state, material, machines);
-  const apiPort = openApi(context, state);
+  const apiPort = openApi(context, state, machines);
   log.info("server started", {
     address: formatHostPort({ ...config.api.bindAddress, port: apiPort }),
   });

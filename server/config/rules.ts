@@ -115,7 +115,14 @@ function checkKeySource(path: string, source: KeySource, report: Report): void {
   });
 }
 
-function checkState({ state }: PartialDocument, report: Report): void {
+function checkState({ state, machineStore }: PartialDocument, report: Report): void {
+  if (machineStore?.encrypt === true && state?.kind === "memory") {
+    report({
+      path: "machineStore.encrypt",
+      value: true,
+      rule: 'needs the key of the state, which kind "memory" does not have',
+    });
+  }
   if (state?.kind === "etcd" && state.etcd?.endpoints?.length === 0) {
     report({ path: "state.etcd.endpoints", value: [], rule: "must name at least one member" });
   }

@@ -203,6 +203,23 @@ Deno.test("a server that was killed goes on where it was", async () => {
   strictEqual(machine.calls.get("Bootstrap"), 1);
 });
 
+Deno.test("the kernel log of a machine can be read, without the join token", async () => {
+  await using server = await startServerProcess();
+  await using machine = startTestMachine(server);
+  await untilInventoried(server.state, machine.uuid);
+  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "-A", "--no-check", "main.ts", "ctl", "logs", machine.uuid, "--raw"],
+      ...["--endpoint", `http://127.0.0.1:${server.apiPort}`],
+    ],
+    env: { DENO_NO_UPDATE_CHECK: "1" },
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  strictEqual(success, true);
+  strictEqual(text.includes("jointoken=REDACTED"), true);
+  strictEqual(text.includes(JOIN_TOKEN), false);
+});
+
 Deno.test("a server stops cleanly on SIGTERM while machines are connected", async () => {
   await using server = await startServerProcess();
   await using machine = startTestMachine(server);
