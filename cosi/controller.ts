@@ -93,10 +93,7 @@ export interface ListOptions {
 
 declare const readable: unique symbol;
 
-/**
- * Reads the declared inputs of a controller, and nothing else: an undeclared type does not compile,
- * and where two types share a schema it throws.
- */
+/** Reads the declared inputs of a controller, and nothing else: an undeclared type does not compile. */
 export interface Reader<in T extends ResourceType> {
   /** Makes the interface contravariant: who may read more can stand in for who needs less. */
   readonly [readable]?: (type: T) => void;

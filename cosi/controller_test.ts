@@ -98,6 +98,23 @@ Deno.test("defineController() refuses at compile time what is not declared", () 
     gather: gatherMachine,
     plan: () => wait("never"),
   });
+  const Twin = defineResource({
+    type: "Twins.test",
+    namespace: "default",
+    schema: Counter.schema,
+    access: "readOnly",
+  });
+  defineController({
+    name: "test.UndeclaredTwin",
+    primary: Link,
+    mapped: [sameId(Counter)],
+    output: LinkStatus,
+    gather: async (link, reader) => ({
+      // @ts-expect-error: Twin only shares the schema of an input.
+      twin: await reader.find(Twin, link.metadata.id),
+    }),
+    plan: () => wait("never"),
+  });
   defineController({
     name: "test.UndeclaredInline",
     primary: Link,

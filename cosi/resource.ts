@@ -71,10 +71,13 @@ export interface TypeDisplay {
   readonly sensitive: boolean;
 }
 
-/** The declaration of one resource type. */
-export interface ResourceType<S extends DescMessage = DescMessage> {
+/**
+ * The declaration of one resource type. Its name is part of the TypeScript type: two types that share
+ * a schema cannot be mixed up.
+ */
+export interface ResourceType<S extends DescMessage = DescMessage, N extends string = string> {
   /** The name on the wire and in the store, for example `Links.omni.sidero.dev`. */
-  readonly type: string;
+  readonly type: N;
   /** The namespace in which the type lives. */
   readonly namespace: string;
   readonly schema: S;
@@ -85,8 +88,8 @@ export interface ResourceType<S extends DescMessage = DescMessage> {
 }
 
 /** What {@linkcode defineResource} needs; the rest has defaults. */
-export interface ResourceDeclaration<S extends DescMessage> {
-  readonly type: string;
+export interface ResourceDeclaration<S extends DescMessage, N extends string> {
+  readonly type: N;
   readonly namespace: string;
   readonly schema: S;
   readonly access: Access<NoInfer<S>>;
@@ -95,9 +98,9 @@ export interface ResourceDeclaration<S extends DescMessage> {
 }
 
 /** Declares a resource type. */
-export function defineResource<const S extends DescMessage>(
-  declaration: ResourceDeclaration<S>,
-): ResourceType<S> {
+export function defineResource<const S extends DescMessage, const N extends string>(
+  declaration: ResourceDeclaration<S, N>,
+): ResourceType<S, N> {
   const { display = {}, ephemeral = false, ...rest } = declaration;
   const plural = declaration.type.slice(0, declaration.type.indexOf("."));
   return {

@@ -107,8 +107,12 @@ Deno.test("a cluster is taken apart from its nodes up, and keeps its secrets unt
 
   await holdMachine(harness, []);
   for (const type of USER_TYPES) {
-    const id = { [MachineSet.type]: SET, [MachineSetNode.type]: NODE, [ConfigPatch.type]: "200-c" };
-    await harness.eventuallyGone(type, id[type.type] ?? CLUSTER);
+    const ids: Readonly<Record<string, string>> = {
+      [MachineSet.type]: SET,
+      [MachineSetNode.type]: NODE,
+      [ConfigPatch.type]: "200-c",
+    };
+    await harness.eventuallyGone(type, ids[type.type] ?? CLUSTER);
   }
   await harness.eventuallyGone(ClusterSecret, CLUSTER);
   await harness.eventuallyGone(ClusterStatus, CLUSTER);

@@ -15,7 +15,7 @@ import {
   readOnly,
   sameId,
 } from "../controller.ts";
-import { defineResource, type Resource } from "../resource.ts";
+import type { Resource, ResourceType } from "../resource.ts";
 import { type Harness, startHarness } from "../testing.ts";
 import type { Mapped } from "./declaration.ts";
 import { Derived, Extra, PARENT, Source, Target } from "./test_types.ts";
@@ -216,13 +216,11 @@ Deno.test("many children make one status of their parent", async () => {
   await harness.eventually(Target, "p", is("1/1"));
 });
 
-Deno.test("a reader refuses at run time a type that only shares the schema of an input", async () => {
-  const Twin = defineResource({
-    type: "Twins.test",
-    namespace: "default",
-    schema: Extra.schema,
-    access: "readOnly",
-  });
+Deno.test("a reader refuses at run time what the compiler could not see", async () => {
+  const Twin: ResourceType<typeof Extra.schema, typeof Extra.type> = {
+    ...Extra,
+    namespace: "elsewhere",
+  };
   const controller = defineController({
     name: "test.TwinController",
     primary: Source,
@@ -235,5 +233,5 @@ Deno.test("a reader refuses at run time a type that only shares the schema of an
   await harness.create(Source, "a", {});
   const { state, reason } = await harness.eventuallyWaits("test.TwinController", "a");
   strictEqual(state, "stopped");
-  ok(reason.includes('Cannot read "Twins.test"'), reason);
+  ok(reason.includes('Cannot read "Extras.test"'), reason);
 });

@@ -35,7 +35,7 @@ export class Chance {
   }
 
   /** One of the items. */
-  pick<T>(items: readonly [T, ...T[]]): T {
+  pick<const T extends readonly [unknown, ...unknown[]]>(items: T): T[number] {
     return items[this.below(items.length)] ?? items[0];
   }
 }
