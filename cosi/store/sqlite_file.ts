@@ -10,10 +10,11 @@
  */
 
 import { createHash, randomBytes } from "node:crypto";
-import { renameSync, statSync } from "node:fs";
+import { linkSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { CodedError, type ErrorCode } from "../../base/errors.ts";
 import { type Codec, KEY_CHECK } from "./codec.ts";
+import { decodeNumber, encodeNumbers } from "./numbers.ts";
 
 /** The layout below; another number is refused. */
 const FORMAT = 1;
@@ -26,6 +27,9 @@ const SCHEMA = `
   CREATE TABLE resources (
     kind INTEGER NOT NULL, id BLOB NOT NULL, value BLOB NOT NULL, UNIQUE (kind, id));
 `;
+
+/** SQLite begins the log anew at 1,000 pages of 4 KiB with their heads. */
+const LOG_BYTES = 4_120_032;
 
 /** Bytes kept of a hash: enough that two IDs never share them, and few in the index. */
 const HASH_SIZE = 20;
@@ -160,8 +164,10 @@ export class SqliteFile {
   /** What is stored besides the resources. */
   head(): { revision: number; epochs: Uint8Array; kinds: KindRow[] } {
     const kinds = this.#database.prepare("SELECT namespace, type, revision FROM kinds").all();
+    const revisions = kinds.map(({ revision }) => Number(revision));
     return {
-      revision: Number(new DataView(this.#meta("revision").slice().buffer).getBigUint64(0)),
+      // A commit of changes leaves its revision with their kinds alone.
+      revision: Math.max(decodeNumber(this.#meta("revision")), ...revisions),
       epochs: this.#meta("epochs"),
       kinds: kinds.map(({ namespace, type, revision }) => ({
         namespace: String(namespace),
@@ -225,10 +231,10 @@ export class SqliteFile {
     const records = changes.map(({ wire }) => wire && this.#codec.seal(wire));
     try {
       this.#database.exec("BEGIN IMMEDIATE");
-      changes.forEach((change, index) => this.#write(change, records[index]));
-      const bytes = new Uint8Array(8);
-      new DataView(bytes.buffer).setBigUint64(0, BigInt(revision));
-      this.#setMeta.run("revision", bytes);
+      this.#write(changes, records);
+      if (changes.at(-1)?.revision !== revision) {
+        this.#setMeta.run("revision", encodeNumbers(revision));
+      }
       if (epochs !== undefined) this.#setMeta.run("epochs", epochs);
       if (keyRotated) this.#setMeta.run("keyCheck", this.#codec.seal(KEY_CHECK));
       this.#database.exec("COMMIT");
@@ -239,13 +245,19 @@ export class SqliteFile {
     }
   }
 
-  #write(change: FileChange, record: Uint8Array | undefined): void {
-    const kind = this.#kind(change);
-    const id = this.#hash(change.id);
-    if (record === undefined) this.#remove.run(kind, id);
-    else this.#put.run(kind, id, record);
-    const delta = record === undefined ? -1 : change.exists ? 0 : 1;
-    this.#touch.run(change.revision, delta, kind);
+  #write(changes: readonly FileChange[], records: readonly (Uint8Array | undefined)[]): void {
+    const touched = new Map<number, { revision: number; delta: number }>();
+    changes.forEach((change, index) => {
+      const record = records[index];
+      const kind = this.#kind(change);
+      const id = this.#hash(change.id);
+      if (record === undefined) this.#remove.run(kind, id);
+      else this.#put.run(kind, id, record);
+      const delta = record === undefined ? -1 : change.exists ? 0 : 1;
+      const before = touched.get(kind)?.delta ?? 0;
+      touched.set(kind, { revision: change.revision, delta: before + delta });
+    });
+    for (const [kind, { revision, delta }] of touched) this.#touch.run(revision, delta, kind);
   }
 
   #kind({ namespace, type }: FileChange): number {
@@ -281,6 +293,7 @@ function kindKey(namespace: string, type: string): string {
 /** Opens the database for this process alone; commits are on the disk when they return. */
 function openDatabase(path: string): DatabaseSync {
   try {
+    allocateLog(path);
     const database = new DatabaseSync(path);
     try {
       database.exec(`
@@ -288,7 +301,7 @@ function openDatabase(path: string): DatabaseSync {
         PRAGMA journal_mode = WAL;
         PRAGMA synchronous = FULL;
         PRAGMA secure_delete = ON;
-        PRAGMA wal_autocheckpoint = 4000;
+        PRAGMA wal_autocheckpoint = 1000;
         BEGIN IMMEDIATE; COMMIT;
       `);
     } catch (error) {
@@ -298,6 +311,25 @@ function openDatabase(path: string): DatabaseSync {
     return database;
   } catch (error) {
     throw explainSqliteError("open", path, error);
+  }
+}
+
+/**
+ * Gives a new write-ahead log its full length: appending to a file takes the disk a third longer than
+ * overwriting it. SQLite takes zeros for an empty log. Linking the finished file into place never
+ * touches a log that another process may have begun.
+ */
+function allocateLog(path: string): void {
+  const log = `${path}-wal`;
+  if (statSync(log, { throwIfNoEntry: false }) !== undefined) return;
+  const draft = `${log}.new`;
+  try {
+    writeFileSync(draft, new Uint8Array(LOG_BYTES), { flush: true });
+    linkSync(draft, log);
+  } catch {
+    // Whatever is the matter, opening the database tells it better.
+  } finally {
+    rmSync(draft, { force: true });
   }
 }
 
@@ -319,11 +351,7 @@ function create(path: string, codec: Codec): void {
   if (size !== undefined) return;
   const draft = `${path}.new`;
   try {
-    Deno.removeSync(draft);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw explainSqliteError("create", path, error);
-  }
-  try {
+    rmSync(draft, { force: true });
     const database = new DatabaseSync(draft);
     try {
       database.exec(`PRAGMA synchronous = FULL; BEGIN; ${SCHEMA}`);
