@@ -39,6 +39,8 @@ export interface StatusTypes {
 /** Waits that end within this time are not shown. */
 const SETTLE_MS = 200;
 const CONCURRENCY = 8;
+/** The key of the look at what was shown before; IDs and names are not empty. */
+const SWEEP = "\0";
 const STATES = {
   waiting: ControllerWaitSpec_State.WAITING,
   failing: ControllerWaitSpec_State.FAILING,
@@ -99,6 +101,7 @@ export class StatusPublisher {
   }
 
   start(): void {
+    this.#queue.add(SWEEP);
     for (const { name } of this.#controllers) this.#queue.add(`\0${name}`);
     this.#queue.start();
   }
@@ -121,7 +124,8 @@ export class StatusPublisher {
     const { metrics, logger, signal, backoff, random } = this.#shared;
     metrics.countWakeup(this.name);
     try {
-      if (key.startsWith("\0")) await this.#publishController(key.slice(1));
+      if (key === SWEEP) await this.#sweep();
+      else if (key.startsWith("\0")) await this.#publishController(key.slice(1));
       else await this.#publishWait(key);
       this.#attempts.delete(key);
       return undefined;
@@ -131,6 +135,13 @@ export class StatusPublisher {
       this.#attempts.set(key, attempt);
       logger.warn("reconcile failed", { controller: this.name, id: key, attempt, error });
       return backoffMs(attempt, { ...backoff, random });
+    }
+  }
+
+  /** Looks at what an engine before this one has shown. */
+  async #sweep(): Promise<void> {
+    for (const { metadata } of await this.#shared.state.list(this.#types.waits)) {
+      this.#queue.add(metadata.id);
     }
   }
 

@@ -62,6 +62,16 @@ Deno.test("the engine shows what its items wait for until they are done", async 
   await harness.eventuallyGone(TYPES.waits, key);
 });
 
+Deno.test("the engine takes back what it showed before a restart", async () => {
+  await using harness = startHarness(CONTROLLER, { shows: TYPES });
+  await harness.create(Source, "a", {});
+  await harness.eventually(TYPES.waits, "test.CopyController/a");
+  await harness.stop();
+  await harness.create(Extra, "a", { lastEndpoint: "good" });
+  await harness.restart();
+  await harness.eventuallyGone(TYPES.waits, "test.CopyController/a");
+});
+
 Deno.test("the engine shows what its controllers read and write", async () => {
   await using harness = startHarness(CONTROLLER, { shows: TYPES });
   const { spec } = await harness.eventually(TYPES.controllers, "test.CopyController");
