@@ -31,8 +31,8 @@ export function generateDocuments(input: GenerateInput): GeneratedDocument[] {
     ...(isNew ? machineDocuments(input) : []),
     ...registryDocuments(input),
     document("HostnameConfig", { auto: "stable" }),
-    ...(since(input.contract, 13) && input.options?.kubeSpanEnabled === true
-      ? [document("KubeSpanConfig", { enabled: true })]
+    ...(since(input.contract, 13) && input.options?.kubeSpanEnabled !== undefined
+      ? [document("KubeSpanConfig", { enabled: input.options.kubeSpanEnabled })]
       : []),
     ...(isNew ? kubernetesDocuments(input) : []),
   ];
@@ -69,10 +69,7 @@ function machineDocuments({ bundle, options = {} }: GenerateInput): GeneratedDoc
       ]
       : []),
     document("ResolverConfig", {
-      hostDNS: {
-        enabled: true,
-        forwardKubeDNSToHost: options.hostDNSForwardKubeDNSToHost ?? true,
-      },
+      hostDNS: { enabled: true, forwardKubeDNSToHost: true },
     }),
     ...(sysctls.length === 0 ? [] : [document("SysctlConfig", { params: sortedMap(sysctls) })]),
     document("VolumeConfig", { name: "EPHEMERAL", mount: { secure: true } }),

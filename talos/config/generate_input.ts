@@ -48,6 +48,7 @@ export interface GenerateOptions {
   readonly registryInsecureSkipVerify?: readonly string[];
   readonly debug?: boolean;
   readonly clusterDiscovery?: boolean;
+  /** Turns forwarding on for contracts below 1.8, which leave it off. */
   readonly hostDNSForwardKubeDNSToHost?: boolean;
   readonly kubeSpanEnabled?: boolean;
 }

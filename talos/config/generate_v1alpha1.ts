@@ -88,7 +88,8 @@ function machine(input: GenerateInput): YamlValue {
 function network({ contract, options }: GenerateInput): YamlValue | undefined {
   // From 1.13 on KubeSpan is a document of its own.
   if (since(contract, 13)) return undefined;
-  return { kubespan: options?.kubeSpanEnabled === true ? { enabled: true } : undefined };
+  const enabled = options?.kubeSpanEnabled;
+  return { kubespan: enabled === undefined ? undefined : { enabled } };
 }
 
 function registries({ contract, options = {} }: GenerateInput): YamlValue | undefined {
@@ -122,7 +123,8 @@ function registries({ contract, options = {} }: GenerateInput): YamlValue | unde
 function features({ contract, options = {} }: GenerateInput): YamlValue {
   const port = options.kubePrismPort ?? (since(contract, 6) ? KUBE_PRISM_PORT : 0);
   const isOld = !since(contract, 12);
-  const isForwarding = options.hostDNSForwardKubeDNSToHost ?? since(contract, 8);
+  // The option can turn it on for an older contract, never off for a newer one.
+  const isForwarding = options.hostDNSForwardKubeDNSToHost === true || since(contract, 8);
   return {
     rbac: isOld ? true : undefined,
     stableHostname: isOld && since(contract, 2) ? true : undefined,
