@@ -18,9 +18,7 @@ import { openState, type StateCore } from "./state/core.ts";
 import type { RawResource } from "./state/raw_resource.ts";
 import type { State } from "./state/state.ts";
 import { openMemoryStore } from "./store/memory.ts";
-
-/** How long a condition may take to come true; generous, because it is only a bound. */
-const DEADLINE_MS = 20_000;
+import { poll, untilChanged } from "./test_until.ts";
 
 /** A plain object for the spec of a type; fields that are left out get their defaults. */
 export type SpecInit<T extends ResourceType> = MessageInitShape<T["schema"]>;
@@ -269,27 +267,11 @@ class EngineHarness implements Harness {
     id: string,
     attempt: (raw: RawResource | undefined) => R,
   ): Promise<R> {
-    const state = await this.state();
-    const abort = new AbortController();
-    let failure: unknown = new Error("nothing was seen of it");
-    const timer = setTimeout(() => abort.abort(), DEADLINE_MS);
     try {
-      for await (const events of await state.watch(refOf(type, id), { signal: abort.signal })) {
-        const last = events.at(-1);
-        if (last === undefined) continue;
-        try {
-          return attempt(last.type === "destroyed" ? undefined : last.resource);
-        } catch (error) {
-          failure = error;
-        }
-      }
+      return await untilChanged(await this.state(), refOf(type, id), attempt);
     } catch (error) {
-      if (!abort.signal.aborted) throw error;
-    } finally {
-      clearTimeout(timer);
-      abort.abort();
+      throw await this.#explain(type, id, error);
     }
-    throw await this.#explain(type, id, failure);
   }
 
   async #explain(type: ResourceType, id: string, failure: unknown): Promise<Error> {
@@ -299,19 +281,6 @@ class EngineHarness implements Harness {
     );
     const what = `"${type.type}" "${id}" is not as expected: ${formatError(failure)}`;
     return new Error(`${what}${lines.join("")}`, { cause: failure });
-  }
-}
-
-async function poll<R>(attempt: () => R): Promise<R> {
-  const endMs = Date.now() + DEADLINE_MS;
-  for (;;) {
-    // Watches deliver in later turns of the event loop than the write that caused them.
-    await new Promise((resolve) => setTimeout(resolve, 2));
-    try {
-      return attempt();
-    } catch (error) {
-      if (Date.now() > endMs) throw error;
-    }
   }
 }
 
