@@ -179,6 +179,25 @@ Deno.test("the signal ends an act when the engine stops", async () => {
   ok(reason !== undefined);
 });
 
+Deno.test("an act that does not listen to its signal holds up the end only for a while", async () => {
+  const began = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const lines: string[] = [];
+  const log = (message: string): void => void lines.push(message);
+  await using harness = startHarness(
+    acting(() => {
+      began.resolve();
+      return gate.promise;
+    }),
+    { stopMs: 5, logger: { debug: log, info: log, warn: log, error: log } },
+  );
+  await harness.create(Source, "a", {});
+  await began.promise;
+  await harness.stop();
+  gate.resolve();
+  deepStrictEqual(lines, ["controllers did not stop in time"]);
+});
+
 Deno.test("one item is never in work twice, and no more items than declared", async () => {
   const inWork = new Set<string>();
   let most = 0;

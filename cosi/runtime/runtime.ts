@@ -42,6 +42,8 @@ export interface RuntimeOptions {
   readonly resyncMs?: number;
   /** Bounds of the wait after a failed attempt; 100 ms to one minute by default. */
   readonly backoff?: BackoffBounds;
+  /** How long the end waits for calls that ignore their signal, in ms; three seconds by default. */
+  readonly stopMs?: number;
   /** How long controllers may keep the thread at a stretch, in milliseconds. */
   readonly sliceMs?: number;
   /**
@@ -63,7 +65,7 @@ export interface Runtime extends AsyncDisposable {
   queueDepths(): ReadonlyMap<string, number>;
   /** Queues every item of every controller behind all others. */
   resync(): Promise<void>;
-  /** Stops: calls under way are aborted and awaited. */
+  /** Stops: calls under way are aborted and awaited, those that do not listen for a few seconds. */
   stop(): Promise<void>;
 }
 
@@ -78,6 +80,7 @@ interface Run {
   stop(): Promise<void>;
 }
 
+const STOP_MS = 3_000;
 const RESYNC_MS = 600_000;
 const BACKOFF: BackoffBounds = { initialMs: 100, maximumMs: 60_000 };
 
@@ -101,7 +104,8 @@ export function startRuntime(options: RuntimeOptions): Runtime {
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     abort.abort();
-    await Promise.all([...runs.map((run) => run.stop()), ...watching]);
+    const ending = [...runs.map((run) => run.stop()), ...watching];
+    await patiently(ending, options.stopMs ?? STOP_MS, shared);
     await shared.timers.close();
   };
   const stopOnce = (): Promise<void> => stopped ??= stop();
@@ -186,6 +190,20 @@ interface PartyOf {
 interface Party {
   readonly of: PartyOf;
   readonly subscriber: KindSubscriber;
+}
+
+/** Waits for work that was told to end, but not for calls that do not listen. */
+async function patiently(
+  ending: readonly Promise<void>[],
+  ms: number,
+  { clock, logger }: RunShared,
+): Promise<void> {
+  const over = new AbortController();
+  const patience = clock.sleep(ms, over.signal);
+  const ended = Promise.all(ending).then(() => over.abort());
+  await Promise.race([ended, patience]);
+  if (over.signal.aborted) await patience;
+  else logger.warn("controllers did not stop in time", { durationMs: ms });
 }
 
 function scheduleResync(ms: number, shared: RunShared, resync: () => Promise<void>): void {
