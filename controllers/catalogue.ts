@@ -41,7 +41,7 @@ import { machineConfigGenOptionsController } from "./config/machine_config_gen_o
 import { machineInstallDiskStatusController } from "./config/machine_install_disk_status.ts";
 import { machineJoinConfigController } from "./config/machine_join_config.ts";
 import { linkPeerController } from "./link/link_peer.ts";
-import { nodeTokenController } from "./link/node_token.ts";
+import { nodeTokenController, type NodeTokenPort } from "./link/node_token.ts";
 import { nodeTokenStatusController } from "./link/node_token_status.ts";
 import { machineController } from "./machine/machine.ts";
 import { machineStatusController } from "./machine/machine_status.ts";
@@ -50,7 +50,7 @@ import { type MirrorPort, talosSessionController } from "./talos/session.ts";
 import { type SessionHealthPort, talosSessionStatusController } from "./talos/session_status.ts";
 
 /** What controllers reach outside the state. */
-export interface Adapters {
+export interface Adapters extends NodeTokenPort {
   readonly clock: Clock;
   readonly backend: BackendPort;
   readonly peers: PeerTable;
@@ -63,8 +63,6 @@ export interface Adapters {
   readonly teardown: TeardownPort;
   /** Makes a random UUID for a cluster. */
   readonly newUuid: () => string;
-  /** Makes a random token for a machine. */
-  readonly newToken: () => string;
   /** The text of a patch, which clients may have compressed. */
   readonly patchText: (patch: Resource<typeof ConfigPatch>) => string;
 }

@@ -96,6 +96,7 @@ import { Config } from "./link/config.ts";
 import { ConnectionParam } from "./link/connection_param.ts";
 import { DefaultJoinToken } from "./link/default_join_token.ts";
 import { GRPCTunnelConfig } from "./link/grpc_tunnel_config.ts";
+import { JoinRefusal } from "./link/join_refusal.ts";
 import { JoinToken } from "./link/join_token.ts";
 import { JoinTokenStatus } from "./link/join_token_status.ts";
 import { JoinTokenUsage } from "./link/join_token_usage.ts";
@@ -165,6 +166,8 @@ import { MachineExtensionsStatus } from "./talos/machine_extensions_status.ts";
 import { SchematicConfiguration } from "./talos/schematic_configuration.ts";
 import { TalosConfig } from "./talos/talos_config.ts";
 import { TalosExtension } from "./talos/talos_extension.ts";
+import { TalosSession } from "./talos/talos_session.ts";
+import { TalosSessionStatus } from "./talos/talos_session_status.ts";
 import { TalosUpgradeStatus } from "./talos/talos_upgrade_status.ts";
 import { TalosVersion } from "./talos/talos_version.ts";
 import { UpgradeRollout } from "./talos/upgrade_rollout.ts";
@@ -260,6 +263,7 @@ export const CATALOGUE: readonly ResourceType[] = [
   ConnectionParam,
   DefaultJoinToken,
   GRPCTunnelConfig,
+  JoinRefusal,
   JoinToken,
   JoinTokenStatus,
   JoinTokenUsage,
@@ -328,6 +332,8 @@ export const CATALOGUE: readonly ResourceType[] = [
   SchematicConfiguration,
   TalosConfig,
   TalosExtension,
+  TalosSession,
+  TalosSessionStatus,
   TalosUpgradeStatus,
   TalosVersion,
   UpgradeRollout,

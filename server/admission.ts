@@ -38,6 +38,8 @@ export interface AdmissionFacts {
 
 /** The part of a request that the decision depends on. */
 export interface AdmissionRequest {
+  /** Lower case with dashes. */
+  readonly machineId: string;
   readonly publicKey: string;
   /** The token inside what the machine presented; empty when it presented none. */
   readonly nodeToken: string;
@@ -54,6 +56,7 @@ export interface AdmissionRules {
 /** Why a machine was refused: a label of a metric, so a closed list. */
 export type RefusalReason =
   | "joinToken"
+  | "commonUuid"
   | "tearingDown"
   | "nodeTokenAbsent"
   | "nodeTokenOther"
@@ -82,6 +85,12 @@ export function decideAdmission(
 ): Admission {
   const { tokenVerdict, link } = facts;
   if (tokenVerdict.kind === "invalid") return refuse("joinToken", tokenVerdict.reason);
+  if (!isDistinct(request.machineId)) {
+    return refuse(
+      "commonUuid",
+      "its SMBIOS UUID is one that many boards share: set one of its own",
+    );
+  }
   if (link === undefined) return admit("new");
   if (link.tearingDown) {
     return refuse("tearingDown", "the machine is being removed: try again later");
@@ -89,6 +98,20 @@ export function decideAdmission(
   // The key of the present boot: a token may have been assigned to it and not yet have arrived.
   if (link.publicKey === request.publicKey) return admit("sameKey");
   return decideKeyChange(request, { ...facts, link }, rules);
+}
+
+/** UUIDs that boards ship with whose maker set none. */
+const COMMON_UUIDS: ReadonlySet<string> = new Set([
+  "00000000-0000-0000-0000-000000000000",
+  "ffffffff-ffff-ffff-ffff-ffffffffffff",
+  "03000200-0400-0500-0006-000700080009",
+  "00020003-0004-0005-0006-000700080009",
+  "12345678-1234-5678-90ab-cddeefaabbcc",
+  "fefefefe-fefe-fefe-fefe-fefefefefefe",
+]);
+
+function isDistinct(machineId: string): boolean {
+  return !COMMON_UUIDS.has(machineId);
 }
 
 function decideKeyChange(

@@ -12,10 +12,11 @@ import {
 
 const RULES: AdmissionRules = { reclaimAfterMs: 600_000, strict: false };
 const STRICT: AdmissionRules = { ...RULES, strict: true };
-const OLD_KEY = { publicKey: "old", nodeToken: "" };
-const NEW_KEY = { publicKey: "new", nodeToken: "" };
-const NEW_KEY_WITH_TOKEN = { publicKey: "new", nodeToken: "T" };
-const NEW_KEY_OTHER_TOKEN = { publicKey: "new", nodeToken: "other" };
+const MACHINE = { machineId: "1d4f0c6e-0000-4000-8000-000000000001" };
+const OLD_KEY = { ...MACHINE, publicKey: "old", nodeToken: "" };
+const NEW_KEY = { ...MACHINE, publicKey: "new", nodeToken: "" };
+const NEW_KEY_WITH_TOKEN = { ...MACHINE, publicKey: "new", nodeToken: "T" };
+const NEW_KEY_OTHER_TOKEN = { ...MACHINE, publicKey: "new", nodeToken: "other" };
 
 const PLAIN: AdmissionFacts = { tokenVerdict: { kind: "plain" }, silentMs: 0 };
 const LINK = { publicKey: "old", provenPersistent: false, tearingDown: false };
@@ -43,6 +44,12 @@ const CASES: readonly Case[] = [
     request: NEW_KEY_WITH_TOKEN,
     facts: { ...TOKEN, tokenVerdict: { kind: "invalid", reason: "no" } },
     want: { refuse: "joinToken" },
+  },
+  {
+    name: "refuses a UUID that many boards share",
+    request: { ...NEW_KEY, machineId: "ffffffff-ffff-ffff-ffff-ffffffffffff" },
+    facts: PLAIN,
+    want: { refuse: "commonUuid" },
   },
   { name: "admits a machine never seen", request: NEW_KEY, facts: PLAIN, want: { admit: "new" } },
   {

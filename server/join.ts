@@ -32,8 +32,10 @@ import {
   type RefusalReason,
   type TokenVerdict,
 } from "./admission.ts";
+import type { JoinRefusals } from "./join_refusals.ts";
 import { judgeToken } from "./join_tokens.ts";
 import type { LinkMonitor } from "./link_monitor.ts";
+import { createRateLimit } from "./rate_limit.ts";
 import {
   createResource,
   decoded,
@@ -46,7 +48,7 @@ import {
 /** Counts decisions; neither token nor machine is told. */
 export interface AdmissionMetrics {
   countAdmission(verdict: AdmissionVerdict): void;
-  countRefusal(reason: RefusalReason): void;
+  countRefusal(reason: RefusalReason | "rate"): void;
   countPersistenceMark(): void;
 }
 
@@ -59,23 +61,33 @@ export interface JoinOptions {
   /** `host:port` each, in the order of preference. */
   readonly serverEndpoints: readonly string[];
   readonly metrics: AdmissionMetrics;
+  readonly refusals: JoinRefusals;
   readonly clock: Clock;
   readonly random: RandomBytes;
   readonly log: Logger;
 }
 
+/** A site of hundreds of machines behind one address may start all of them at once. */
+const RATE = { burst: 1_000, perSecond: 50, sources: 10_000 } as const;
+
 /** Creates the port behind the provision service. */
 export function createJoinPort(options: JoinOptions): JoinPort {
   const { state, monitor, metrics, log } = options;
   const turns = new Map<string, Promise<unknown>>();
+  const mayAsk = createRateLimit({ ...RATE, clock: options.clock });
   return {
     join: (request, { signal }) =>
       inTurn(turns, request.machineId, async () => {
+        if (!mayAsk(request.remoteAddress)) {
+          metrics.countRefusal("rate");
+          throw new CodedError("resourceExhausted", "Cannot join: too many requests, try later");
+        }
         const { admission, address } = await admit(request, options);
         metrics.countAdmission(admission.verdict);
         if (admission.verdict !== "sameKey") {
           log.info("machine admitted", { machine: request.machineId, reason: admission.verdict });
         }
+        await options.refusals.clear(request.machineId);
         monitor.expect(request.machineId, request.publicKey);
         await peerStands(state, request, signal);
         return replyTo(address, options);
@@ -117,6 +129,9 @@ async function admit(
     if (admission.kind === "refuse") {
       metrics.countRefusal(admission.reason);
       log.info("machine refused", { machine: request.machineId, reason: admission.reason });
+      if (admission.reason !== "joinToken") {
+        await options.refusals.record(request.machineId, admission.message, request.remoteAddress);
+      }
       throw new CodedError("permissionDenied", `Cannot join: ${admission.message}`);
     }
     if (request.overGrpc) {
@@ -139,7 +154,11 @@ function decide(
 ): Admission {
   const stored = peekResource(state, NodeUniqueToken, request.machineId)?.spec.token;
   return decideAdmission(
-    { publicKey: request.publicKey, nodeToken: tokenInside(request.nodeToken.reveal()) },
+    {
+      machineId: request.machineId,
+      publicKey: request.publicKey,
+      nodeToken: tokenInside(request.nodeToken.reveal()),
+    },
     {
       tokenVerdict,
       silentMs: monitor.silentMs(request.machineId),

@@ -18,7 +18,9 @@ import { JoinToken } from "../resources/link/join_token.ts";
 import { Link } from "../resources/link/link.ts";
 import { LinkStatus } from "../resources/link/link_status.ts";
 import { NodeUniqueToken } from "../resources/link/node_unique_token.ts";
+import { JoinRefusal } from "../resources/link/join_refusal.ts";
 import { createJoinPort } from "./join.ts";
+import { createJoinRefusals } from "./join_refusals.ts";
 import { putResource } from "./put_resource.ts";
 import { peekResource, replaceResource } from "./typed_state.ts";
 
@@ -55,6 +57,7 @@ async function startFixture(): Promise<Fixture> {
         countRefusal: (reason) => counted.push(reason),
         countPersistenceMark: () => counted.push("mark"),
       },
+      refusals: createJoinRefusals(state, systemClock),
       clock: systemClock,
       random: secureRandom,
       log: silentLogger,
@@ -96,6 +99,34 @@ Deno.test("a newcomer with the UUID of a live machine changes nothing", async ()
   const before = peekResource(fixture.state, Link, ID);
   await rejects(join(fixture, "newcomer"), (error) => codeOf(error) === "permissionDenied");
   deepStrictEqual(peekResource(fixture.state, Link, ID), before);
+  // It is seen that somebody knocks, until the machine itself is let in again.
+  const refusal = peekResource(fixture.state, JoinRefusal, ID);
+  strictEqual(refusal?.spec.reason, "another machine with this UUID is connected");
+  strictEqual(refusal.spec.remoteAddress, "198.51.100.7");
+  await join(fixture, "alive");
+  strictEqual(peekResource(fixture.state, JoinRefusal, ID), undefined);
+});
+
+Deno.test("requests with a wrong join token leave no trace in the state", async () => {
+  await using fixture = await startFixture();
+  await rejects(
+    join(fixture, "boot-1", { joinToken: new Secret("wrong") }),
+    (error) => codeOf(error) === "permissionDenied",
+  );
+  strictEqual(peekResource(fixture.state, JoinRefusal, ID), undefined);
+  strictEqual(peekResource(fixture.state, Link, ID), undefined);
+});
+
+Deno.test("a source that asks without end is told to wait", async () => {
+  await using fixture = await startFixture();
+  await join(fixture, "boot-1");
+  const codes: unknown[] = [];
+  for (let number = 0; number < 1_200 && codes.length === 0; number++) {
+    await join(fixture, "boot-1").catch((error) => codes.push(codeOf(error)));
+  }
+  deepStrictEqual(codes, ["resourceExhausted"]);
+  // Another source is not concerned.
+  await join(fixture, "boot-1", { remoteAddress: "198.51.100.8" });
 });
 
 Deno.test("a token that survived a reboot is remembered, and no presented one is stored", async () => {

@@ -7,6 +7,7 @@
  */
 
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { NodeTokenPort } from "../controllers/link/node_token.ts";
 import type { EngineMetrics } from "../cosi/runtime/metrics.ts";
 import type { RemovalCause } from "../link/machine_store.ts";
 import type { StateCore } from "../cosi/state/core.ts";
@@ -77,6 +78,17 @@ export function admissionMetrics(registry: Registry): AdmissionMetrics {
     countRefusal: (reason) => refusals.inc({ reason }),
     countPersistenceMark: () => marks.inc(),
   };
+}
+
+/** Counts the node tokens that machines were assigned. */
+export function assignmentMetrics(registry: Registry): NodeTokenPort["onTokenAssigned"] {
+  const assignments = new Counter({
+    name: "batuta_node_token_assignments_total",
+    help: "Node tokens assigned, first ones and replacements",
+    labelNames: ["kind"],
+    registers: [registry],
+  });
+  return (kind) => assignments.inc({ kind });
 }
 
 /** Counts what the machine store removed, by the cause. */

@@ -31,6 +31,7 @@ import { formatHostPort } from "./config/address.ts";
 import type { Config } from "./config/parse_config.ts";
 import { closeRpc, type Context, inBackground } from "./context.ts";
 import { createJoinPort } from "./join.ts";
+import { createJoinRefusals } from "./join_refusals.ts";
 import type { MachineChannel } from "./machine_channel.ts";
 import { admissionMetrics } from "./metrics.ts";
 import type { ServerMaterial } from "./seed.ts";
@@ -50,6 +51,7 @@ export function openProvision(
     serverPublicKey: material.publicKey,
     serverEndpoints: config.wireguardEndpoints.map(formatHostPort),
     metrics: admissionMetrics(registry),
+    refusals: createJoinRefusals(state, systemClock),
     clock: systemClock,
     random: secureRandom,
     log,

@@ -21,7 +21,7 @@ import {
 } from "../resources/system/controller_wait.ts";
 import type { Context } from "./context.ts";
 import type { MachineChannel } from "./machine_channel.ts";
-import { engineMetrics } from "./metrics.ts";
+import { assignmentMetrics, engineMetrics } from "./metrics.ts";
 import { encodeToken } from "./seed_tokens.ts";
 import type { WatchedState } from "./store_health.ts";
 import { createTeardownPort } from "./teardown_port.ts";
@@ -55,6 +55,7 @@ export function startControllers(
     },
     teardown: createTeardownPort(state),
     newUuid: () => crypto.randomUUID(),
+    onTokenAssigned: assignmentMetrics(registry),
     newToken: () => encodeToken(secureRandom(32)),
     patchText: ({ spec }) =>
       spec.compressedData.length === 0

@@ -46,10 +46,16 @@ export interface NewNodeToken {
   readonly fingerprint: string;
 }
 
+/** What the assignment of tokens needs of the outside. */
+export interface NodeTokenPort {
+  /** Makes a random token. */
+  readonly newToken: () => string;
+  /** Counts an assignment: the machine's first token, or one in place of a lost one. */
+  readonly onTokenAssigned: (kind: "first" | "replacement") => void;
+}
+
 /** Creates the controller. */
-export function nodeTokenController(
-  { newToken }: { readonly newToken: () => string },
-): Controller {
+export function nodeTokenController({ newToken, onTokenAssigned }: NodeTokenPort): Controller {
   return defineController({
     name: "link.NodeTokenController",
     primary: Machine,
@@ -62,8 +68,10 @@ export function nodeTokenController(
     output: NodeUniqueToken,
     gather: gatherNodeTokenFacts,
     plan: planNodeToken,
-    act: (_machine, { fingerprint }) =>
-      Promise.resolve({ token: tokenValue(fingerprint, newToken()) }),
+    act: (_machine, { fingerprint }, { facts }) => {
+      onTokenAssigned(facts.current === undefined ? "first" : "replacement");
+      return Promise.resolve({ token: tokenValue(fingerprint, newToken()) });
+    },
   });
 }
 

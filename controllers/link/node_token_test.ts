@@ -67,9 +67,13 @@ Deno.test("planNodeTokenStatus() calls a token persistent that came back after a
 
 Deno.test("a machine gets one token, written once, and a new one when it lost the old", async () => {
   const written: string[] = [];
+  const assigned: string[] = [];
   let count = 0;
   await using harness = startHarness(
-    nodeTokenController({ newToken: () => `token-${++count}` }),
+    nodeTokenController({
+      newToken: () => `token-${++count}`,
+      onTokenAssigned: (kind) => assigned.push(kind),
+    }),
     nodeTokenStatusController({
       talos: {
         metaWrite: (_target, key, value) => {
@@ -108,4 +112,5 @@ Deno.test("a machine gets one token, written once, and a new one when it lost th
   strictEqual(JSON.parse(second?.spec.token ?? "").Token, "token-2");
   strictEqual(written.at(-1), `16 ${second?.spec.token}`);
   strictEqual(written.length, 2);
+  deepStrictEqual(assigned, ["first", "replacement"]);
 });
