@@ -6,7 +6,7 @@
  * Names are unique, every input and output is a catalogued type, a type has one writer, and every
  * type has one: a controller, clients over the API, or the server itself. What nothing writes yet
  * stands in {@linkcode UNWRITTEN}, and leaves it when something does. What the server writes is read
- * off its calls of `putResource`.
+ * off its calls of `putResource` and `createResource`.
  *
  * @module
  */
@@ -120,7 +120,7 @@ export function checkCatalogues(catalogues: Catalogues): Finding[] {
   ];
 }
 
-/** Finds the local names of imported resource modules that a source passes to `putResource`. */
+/** Finds the local names of imported resource modules that a source passes to `putResource` or `createResource`. */
 export function findPutTypes(
   source: string,
 ): { readonly module: string; readonly exported: string }[] {
@@ -130,7 +130,7 @@ export function findPutTypes(
     for (const name of names?.split(",") ?? []) {
       const [exported, local = exported] = name.trim().split(" as ");
       if (exported === undefined || module === undefined) continue;
-      const put = new RegExp(`\\bputResource\\(\\s*[\\w.]+,\\s*${local},`);
+      const put = new RegExp(`\\b(?:create|put)Resource\\(\\s*[\\w.]+,\\s*${local},`);
       if (put.test(source)) found.push({ module, exported });
     }
   }

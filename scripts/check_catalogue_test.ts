@@ -89,13 +89,13 @@ Deno.test("checkCatalogues() refuses lists that are not true", () => {
   ]);
 });
 
-Deno.test("findPutTypes() finds what a source passes to putResource()", () => {
+Deno.test("findPutTypes() finds what a source writes", () => {
   const source = [
     'import { Config as Identity } from "../resources/link/config.ts";',
     'import { Link } from "../resources/link/link.ts";',
     'import { Machine } from "../resources/machine/machine.ts";',
     "await putResource(state, Identity, { id });",
-    "await putResource(",
+    "await createResource(",
     "  options.state,",
     "  Link,",
     "await findResource(state, Machine, id);",

@@ -97,8 +97,9 @@ const RULES: readonly (readonly [from: string, rule: Rule])[] = [
 
 /** What tests beside the code may import in addition to their folder's row. */
 const TEST_ADDITIONS: readonly (readonly [from: string, targets: readonly string[]])[] = [
-  // The emulated machine is the fake of these folders' tests; the state's client is their probe.
+  // The emulated machine is the fake of the server's tests, a state in memory that of the client's.
   ["server/", ["lab/"]],
+  ["cli/", ["cosi/"]],
 ];
 
 /** Packages that exist for tests alone: peers to test against, never part of the program. */

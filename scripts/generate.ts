@@ -9,7 +9,7 @@
  * @module
  */
 
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 
 const ROOT = new URL("..", import.meta.url).pathname;
 const OUT = join(ROOT, "proto/gen");
@@ -55,21 +55,38 @@ export function differingFiles(
   return [...names].filter((name) => committed.get(name) !== generated.get(name)).sort();
 }
 
+/** Makes the committed tree equal to the generated one, touching only what differs. */
+async function update(
+  committed: ReadonlyMap<string, string>,
+  generated: ReadonlyMap<string, string>,
+): Promise<void> {
+  for (const name of differingFiles(committed, generated)) {
+    const path = join(OUT, name);
+    const text = generated.get(name);
+    if (text === undefined) {
+      await Deno.remove(path);
+    } else {
+      await Deno.mkdir(dirname(path), { recursive: true });
+      await Deno.writeTextFile(path, text);
+    }
+  }
+}
+
 if (import.meta.main) {
-  if (Deno.args.includes("--check")) {
-    const temporary = await Deno.makeTempDir();
-    try {
-      await generate(temporary);
-      const stale = differingFiles(await readTree(OUT), await readTree(temporary));
+  const temporary = await Deno.makeTempDir();
+  try {
+    await generate(temporary);
+    const [committed, generated] = [await readTree(OUT), await readTree(temporary)];
+    if (!Deno.args.includes("--check")) {
+      await update(committed, generated);
+    } else {
+      const stale = differingFiles(committed, generated);
       if (stale.length > 0) {
         console.error(`proto/gen is stale, run "deno task generate": ${stale.join(", ")}`);
-        Deno.exit(1);
+        Deno.exitCode = 1;
       }
-    } finally {
-      await Deno.remove(temporary, { recursive: true });
     }
-  } else {
-    await Deno.remove(OUT, { recursive: true }).catch(() => {});
-    await generate(OUT);
+  } finally {
+    await Deno.remove(temporary, { recursive: true });
   }
 }

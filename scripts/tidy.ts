@@ -43,7 +43,7 @@ const STRAY_TEXT: readonly (readonly [RegExp, string])[] = [
 /** Modules that tests use and the program does not. */
 function isTestSupport(file: string): boolean {
   return isTest(file) || /(?:^|\/)test_\w+\.ts$/.test(file) ||
-    /(?:^|[/_])(?:testing|conformance|fixtures?)(?:\.ts|\/)/.test(file);
+    /(?:^|\/)(?:testing|conformance|fixture)(?:_\w+)?(?:\.ts|\/)/.test(file);
 }
 
 /** Finds sources that are too long, and exceptions that are no longer needed. */
@@ -153,8 +153,8 @@ function isWhole(sources: ReadonlyMap<string, string>): boolean {
 }
 
 /**
- * Finds exports that nothing uses: their name stands once in their own module, and in no module of
- * the program that imports it. A use by tests alone does not count.
+ * Finds exports that nothing uses: their name stands once in their own module, and in no module that
+ * imports it. A use by tests alone does not count.
  */
 export function findDeadExports(
   sources: ReadonlyMap<string, string>,
@@ -163,7 +163,9 @@ export function findDeadExports(
   if (!isWhole(sources)) return [];
   const importers = new Map<string, string[]>();
   for (const { from, to } of edges) {
-    if (!isTest(from)) importers.set(to, [...importers.get(to) ?? [], sources.get(from) ?? ""]);
+    if (!from.endsWith("_test.ts")) {
+      importers.set(to, [...importers.get(to) ?? [], sources.get(from) ?? ""]);
+    }
   }
   const findings: Finding[] = [];
   for (const [file, text] of sources) {
