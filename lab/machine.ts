@@ -246,6 +246,8 @@ class Machine implements EmulatedMachine {
       } catch {
         return;
       }
+      // The power may have gone again before this part was reached.
+      if (closing.aborted || !this.#isPowered) continue;
       const end = await this.#run();
       if (end === "off") this.#isPowered = false;
       else await this.#core.clock.sleep(this.#core.pace.offMs, closing);

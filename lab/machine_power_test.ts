@@ -144,3 +144,13 @@ Deno.test("EmulatedMachine.setLatency() delays every answer", () =>
     machine.setLatency(0);
     await api.version({});
   }));
+
+Deno.test("EmulatedMachine.close() ends a machine in whatever it is doing", async () => {
+  const options = { kernelArgs: "siderolink.api=grpc://127.0.0.1:1", bindAddress: "127.0.0.1" };
+  await startMachine(options).close();
+  const off = startMachine(options);
+  await off.powerOff();
+  assert.equal(off.view().isOn, false);
+  await off.close();
+  await startMachine({ ...options, startsOff: true }).close();
+});
