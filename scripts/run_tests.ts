@@ -19,6 +19,9 @@ import { isTest, listFiles, ROOT } from "./tree.ts";
 /** Tests in this folder drive peers built with other toolchains. */
 const COMPAT = "tests/compat/";
 
+/** Ends a run in which a test hangs; far above what all tests take on two busy cores, in ms. */
+const DEADLINE_MS = 1_200_000;
+
 /** How many tests `--slow` lists. */
 const SLOW_COUNT = 15;
 
@@ -142,6 +145,7 @@ async function runTests(args: readonly string[]): Promise<number> {
     stdin: "null",
     stdout: "inherit",
     stderr: "inherit",
+    signal: AbortSignal.timeout(DEADLINE_MS),
   }).output();
   const cases = parseReport(await Deno.readTextFile(report).catch(() => ""));
   await Deno.remove(report);
