@@ -17,11 +17,13 @@ import { addressKey, ipv6Bytes, type RandomBytes, secureRandom } from "./address
 import { keyBytes } from "./keys.ts";
 import { echoReply } from "./net/icmpv6.ts";
 import { PROTOCOL_TCP } from "./net/ipv6.ts";
+import type { QueueListener } from "./net/accept_queue.ts";
 import { TcpStack } from "./net/tcp_stack.ts";
+import type { IncomingTcp, TcpStream } from "./net/tcp_stream.ts";
 import { createPacketRoutes, type PacketStreams } from "./packet_streams.ts";
 import type { PeerConfig, PeerStats, PeerTable } from "./peers.ts";
 import { steadyClock, TimerQueue } from "./timers.ts";
-import type { TunnelNet } from "./tunnel_net.ts";
+import type { DialOptions } from "./tunnel_net.ts";
 import {
   bindUdp,
   formatEndpoint,
@@ -52,9 +54,15 @@ export interface DeviceOptions {
   readonly bind?: UdpBind;
 }
 
+/** A net that says more about its streams than a `TunnelNet` does. */
+export interface DeviceNet {
+  listen(port: number): Promise<QueueListener<IncomingTcp>>;
+  dial(address: string, port: number, options?: DialOptions): Promise<TcpStream>;
+}
+
 /** A running device. */
 export interface Device {
-  readonly net: TunnelNet;
+  readonly net: DeviceNet;
   readonly peers: PeerTable;
   /** Ways to peers that are not reached over UDP. */
   readonly packets: PacketStreams;
@@ -137,7 +145,7 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
   });
 }
 
-function deviceNet(core: WireguardCore, stack: TcpStack): TunnelNet {
+function deviceNet(core: WireguardCore, stack: TcpStack): DeviceNet {
   return {
     listen: (port) => Promise.try(() => stack.listen(port)),
     dial: (text, port, options) =>

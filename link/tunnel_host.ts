@@ -6,10 +6,12 @@
  * @module
  */
 
+import { setImmediate } from "node:timers";
 import { CodedError } from "../base/errors.ts";
 import { silentLogger } from "../base/log.ts";
-import type { ByteStream, StreamListener } from "../rpc/stream.ts";
 import { type Device, startDevice } from "./device.ts";
+import type { QueueListener } from "./net/accept_queue.ts";
+import type { IncomingTcp, TcpStream } from "./net/tcp_stream.ts";
 import type { AttachedStream } from "./packet_streams.ts";
 import {
   CHUNK_SIZE,
@@ -32,18 +34,18 @@ export interface TunnelHost {
 /** Serves a program; nothing runs before its first request, "start". */
 export function createTunnelHost(post: Post): TunnelHost {
   const streams = new Map<number, HostedStream>();
-  const listeners = new Map<number, StreamListener>();
+  const listeners = new Map<number, QueueListener<IncomingTcp>>();
   const cancels = new Map<number, AbortController>();
   const ways = new Map<number, AttachedStream>();
   let device: Device | undefined;
   let nextHandle = 1;
 
-  const addStream = (stream: ByteStream): number => {
+  const addStream = (stream: TcpStream): number => {
     const handle = nextHandle++;
     streams.set(handle, hostStream(handle, stream, post, () => streams.delete(handle)));
     return handle;
   };
-  const accept = async (handle: number, listener: StreamListener): Promise<void> => {
+  const accept = async (handle: number, listener: QueueListener<IncomingTcp>): Promise<void> => {
     for await (const { stream, remoteAddress, remotePort } of listener) {
       const added = addStream(stream);
       post({ kind: "accepted", listener: handle, stream: added, remoteAddress, remotePort }, []);
@@ -145,13 +147,14 @@ interface HostedStream {
   close(): void;
 }
 
-/** A pending read of an idle stream holds no more memory than this. */
-const IDLE_READ_SIZE = 1024;
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
 
 /** Moves the bytes of a stream both ways until the program closes it. */
 function hostStream(
   handle: number,
-  stream: ByteStream,
+  stream: TcpStream,
   post: Post,
   onDone: () => void,
 ): HostedStream {
@@ -167,20 +170,16 @@ function hostStream(
     if (!isClosed) post({ kind: "broken", stream: handle, error: errorMessage(error) }, []);
   };
   const pumpIn = async (): Promise<void> => {
-    let size = IDLE_READ_SIZE;
     while (!isClosed) {
-      if (credit <= 0) {
-        await new Promise<void>((resolve) => onCredit = resolve);
-        continue;
-      }
-      const bytes = new Uint8Array(Math.min(credit, size));
-      const length = await stream.read(bytes);
+      if (credit <= 0) await new Promise<void>((resolve) => onCredit = resolve);
+      await stream.readable();
+      // What comes in during one turn goes over in one message, not in one for each packet.
+      await nextTurn();
       if (isClosed) return;
-      if (length === null) return post({ kind: "end", stream: handle }, []);
-      credit -= length;
-      // A full buffer means that there is more.
-      size = length === bytes.length ? CHUNK_SIZE : IDLE_READ_SIZE;
-      post({ kind: "data", stream: handle, bytes: bytes.subarray(0, length) }, [bytes.buffer]);
+      const bytes = new Uint8Array(Math.min(stream.available, credit, CHUNK_SIZE));
+      if (bytes.length === 0 && credit > 0) return post({ kind: "end", stream: handle }, []);
+      credit -= await stream.read(bytes) ?? 0;
+      if (bytes.length > 0) post({ kind: "data", stream: handle, bytes }, [bytes.buffer]);
     }
   };
   const pumpOut = async (): Promise<void> => {

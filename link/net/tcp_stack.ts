@@ -7,12 +7,11 @@
  */
 
 import { CodedError } from "../../base/errors.ts";
-import type { ByteStream, StreamListener } from "../../rpc/stream.ts";
 import { addressKey, formatIpv6, type RandomBytes } from "../addresses.ts";
 import type { TimerQueue } from "../timers.ts";
 import type { DialOptions } from "../tunnel_net.ts";
 import { mac } from "../wireguard/primitives.ts";
-import { type AcceptQueue, createAcceptQueue } from "./accept_queue.ts";
+import { type AcceptQueue, createAcceptQueue, type QueueListener } from "./accept_queue.ts";
 import {
   checksum,
   IPV6_HEADER_SIZE,
@@ -36,7 +35,7 @@ import {
   type TcpSegment,
   writeTcpHeader,
 } from "./tcp_segment.ts";
-import { createTcpStream, failureError, type TcpStream } from "./tcp_stream.ts";
+import { createTcpStream, failureError, type IncomingTcp, type TcpStream } from "./tcp_stream.ts";
 
 /** What a stack is made of. */
 export interface TcpStackOptions {
@@ -68,7 +67,7 @@ interface Entry {
 }
 
 interface Listener {
-  readonly queue: AcceptQueue;
+  readonly queue: AcceptQueue<IncomingTcp>;
   halfOpen: number;
 }
 
@@ -102,7 +101,7 @@ export class TcpStack implements TcpHost {
   }
 
   /** Accepts connections to a port; see `TunnelNet.listen`. */
-  listen(port: number): StreamListener {
+  listen(port: number): QueueListener<IncomingTcp> {
     this.#assertOpen("listen");
     if (!Number.isInteger(port) || port < 0 || port > 65_535) {
       throw new CodedError("invalidArgument", `Cannot listen in the tunnel: port is ${port}`);
@@ -113,13 +112,13 @@ export class TcpStack implements TcpHost {
     if (chosen === undefined || this.#listeners.has(chosen)) {
       throw new CodedError("alreadyExists", `Cannot listen in the tunnel: port ${port} is taken`);
     }
-    const queue = createAcceptQueue(chosen, () => this.#listeners.delete(chosen));
+    const queue = createAcceptQueue<IncomingTcp>(chosen, () => this.#listeners.delete(chosen));
     this.#listeners.set(chosen, { queue, halfOpen: 0 });
     return queue.listener;
   }
 
   /** Opens a connection; see `TunnelNet.dial`. */
-  dial(address: Uint8Array, port: number, options: DialOptions = {}): Promise<ByteStream> {
+  dial(address: Uint8Array, port: number, options: DialOptions = {}): Promise<TcpStream> {
     const { signal } = options;
     return new Promise((resolve, reject) => {
       this.#assertOpen("dial");

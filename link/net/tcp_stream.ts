@@ -7,7 +7,7 @@
  */
 
 import { CodedError } from "../../base/errors.ts";
-import type { ByteStream } from "../../rpc/stream.ts";
+import type { ByteStream, IncomingStream } from "../../rpc/stream.ts";
 import type { TcpConnection } from "./tcp_connection.ts";
 import type { TcpFailure } from "./tcp_host.ts";
 
@@ -25,6 +25,13 @@ export function failureError(action: string, failure: TcpFailure): CodedError {
 
 /** A stream and the two callbacks that drive it. */
 export interface TcpStream extends ByteStream {
+  /** Bytes that a read returns at once. */
+  readonly available: number;
+  /**
+   * Settles when a read would: bytes are there, or the end; it rejects when the connection failed.
+   * One wait at a time, and not during a read.
+   */
+  readable(): Promise<void>;
   /** Something came in, or room to write appeared. */
   progress(): void;
   /** The connection is gone. */
@@ -35,6 +42,13 @@ interface Waiting<T> {
   readonly data: Uint8Array;
   readonly resolve: (value: T) => void;
   readonly reject: (error: Error) => void;
+}
+
+const NOTHING = new Uint8Array(0);
+
+/** A stream together with where it comes from. */
+export interface IncomingTcp extends IncomingStream {
+  readonly stream: TcpStream;
 }
 
 /** Wraps a connection. */
@@ -75,6 +89,16 @@ export function createTcpStream(connection: TcpConnection): TcpStream {
     write?.reject(failureError("write", failure));
   };
   return {
+    get available() {
+      return connection.available;
+    },
+    readable() {
+      if (connection.available > 0 || connection.isAtEnd || isClosed) return Promise.resolve();
+      if (failure !== undefined) return Promise.reject(failureError("read", failure));
+      return new Promise((resolve, reject) => {
+        reader = { data: NOTHING, resolve: () => resolve(), reject };
+      });
+    },
     progress,
     ended,
     read(buffer) {
