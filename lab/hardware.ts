@@ -66,14 +66,6 @@ export function hardwareOf(seed: string, index: number, changes: Partial<Hardwar
   };
 }
 
-/**
- * The fingerprint that goes with a machine's unique token: SHA-256 over the sorted MAC addresses of
- * its physical links, in hexadecimal.
- */
-export function fingerprintOf({ mac }: Hardware): string {
-  return createHash("sha256").update(mac).digest("hex");
-}
-
 /** The host name of a machine whose configuration leaves it to be derived: stable for one UUID. */
 export function stableHostname(uuid: string): string {
   const digits = BigInt(`0x${createHash("sha256").update(uuid).digest("hex").slice(0, 16)}`)

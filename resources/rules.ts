@@ -108,11 +108,6 @@ export function parseVersion(text: string): Version | undefined {
   return { major: Number(parts[1]), minor: Number(parts[2]), patch: Number(parts[3] ?? 0) };
 }
 
-/** Whether a version is older than a minor release. */
-export function isBefore(version: Version, major: number, minor: number): boolean {
-  return version.major < major || (version.major === major && version.minor < minor);
-}
-
 /** The message in a field that differs from the stored one, by a comparison of texts. */
 export function hasChanged(before: unknown, after: unknown): boolean {
   return stable(before) !== stable(after);

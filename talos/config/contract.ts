@@ -13,9 +13,6 @@ import { CodedError } from "../../base/errors.ts";
 /** Major and minor version of Talos, as one number that can be compared: 1.12 is 1012. */
 export type Contract = number & { readonly contract: unique symbol };
 
-/** The newest contract that has rules of its own; later ones are treated as this one. */
-export const NEWEST_CONTRACT = contractOf(1, 15);
-
 const VERSION = /^v?(\d{1,4})\.(\d{1,3})(?:$|\.)/;
 
 /** Makes the contract of a major and a minor version. */
