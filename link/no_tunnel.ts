@@ -3,18 +3,24 @@
 /** The tunnel of a server that runs without one: nobody is ever reached. @module */
 
 import { CodedError } from "../base/errors.ts";
-import type { Tunnel } from "./tunnel.ts";
+import type { PacketTunnel } from "./tunnel.ts";
 
 /** Creates a tunnel that refuses everything. */
-export function noTunnel(): Tunnel {
-  const refuse = (): Promise<never> =>
-    Promise.reject(new CodedError("unavailable", "Cannot reach machines: the tunnel is disabled"));
+export function noTunnel(): PacketTunnel {
+  const disabled = (): CodedError =>
+    new CodedError("unavailable", "Cannot reach machines: the tunnel is disabled");
+  const refuse = (): Promise<never> => Promise.reject(disabled());
   return {
     net: { listen: refuse, dial: refuse },
     peers: {
       put: () => Promise.resolve(),
       remove: () => Promise.resolve(),
       stats: () => Promise.resolve(new Map()),
+    },
+    packets: {
+      attach: () => {
+        throw disabled();
+      },
     },
     port: 0,
     failed: new Promise<never>(() => {}),

@@ -139,3 +139,5 @@ export const ANNOTATION_NODE_TOKEN_KEY = "batuta.altlinux.org/node-token-key";
 export const ANNOTATION_APPLIED_IN_BOOT = "batuta.altlinux.org/applied-in-boot";
 /** On a configuration status: the WireGuard key of the boot in which the machine was reset. */
 export const ANNOTATION_RESET_IN_BOOT = "batuta.altlinux.org/reset-in-boot";
+/** On a Link: the name of the machine's way over gRPC, empty for UDP; packets are admitted by it. */
+export const LABEL_VIRTUAL_ENDPOINT = "batuta.altlinux.org/virtual-endpoint";

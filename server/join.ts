@@ -11,7 +11,13 @@ import { CodedError, codeOf } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import type { Resource } from "../cosi/resource.ts";
 import type { StateCore } from "../cosi/state/core.ts";
-import { type RandomBytes, randomNodeAddress, SERVER_ADDRESS } from "../link/addresses.ts";
+import {
+  type RandomBytes,
+  randomNodeAddress,
+  randomVirtualAddress,
+  SERVER_ADDRESS,
+  VIRTUAL_PORT,
+} from "../link/addresses.ts";
 import type { JoinPort, JoinReply, JoinRequest } from "../link/provision.ts";
 import {
   ANNOTATION_FORCE_VALID_NODE_UNIQUE_TOKEN,
@@ -19,6 +25,7 @@ import {
   LABEL_INFRA_PROVIDER_ID,
   LABEL_MACHINE_ADDRESS,
   LABEL_MACHINE_REQUEST,
+  LABEL_VIRTUAL_ENDPOINT,
 } from "../resources/labels.ts";
 import { Link } from "../resources/link/link.ts";
 import { LinkStatus } from "../resources/link/link_status.ts";
@@ -82,7 +89,7 @@ export function createJoinPort(options: JoinOptions): JoinPort {
           metrics.countRefusal("rate");
           throw new CodedError("resourceExhausted", "Cannot join: too many requests, try later");
         }
-        const { admission, address } = await admit(request, options);
+        const { admission, ...place } = await admit(request, options);
         metrics.countAdmission(admission.verdict);
         if (admission.verdict !== "sameKey") {
           log.info("machine admitted", { machine: request.machineId, reason: admission.verdict });
@@ -90,7 +97,7 @@ export function createJoinPort(options: JoinOptions): JoinPort {
         await options.refusals.clear(request.machineId);
         monitor.expect(request.machineId, request.publicKey);
         await peerStands(state, request, signal);
-        return replyTo(address, options);
+        return replyTo(place, options);
       }),
   };
 }
@@ -111,6 +118,14 @@ async function inTurn<T>(
   }
 }
 
+/** Where a machine is in the tunnel. */
+interface Place {
+  /** Its address with the length of the prefix. */
+  readonly subnet: string;
+  /** The name of its way over gRPC; empty for UDP. */
+  readonly virtualEndpoint: string;
+}
+
 type Admitted = Admission & { readonly kind: "admit" };
 
 /** How often a decision is made anew because the Link was written meanwhile. */
@@ -120,7 +135,7 @@ const ATTEMPTS = 5;
 async function admit(
   request: JoinRequest,
   options: JoinOptions,
-): Promise<{ readonly admission: Admitted; readonly address: string }> {
+): Promise<Place & { readonly admission: Admitted }> {
   const { state, metrics, log } = options;
   for (let attempt = 1;; attempt++) {
     const verdict = judgeToken(state, request.joinToken, options.clock.nowMs());
@@ -134,11 +149,8 @@ async function admit(
       }
       throw new CodedError("permissionDenied", `Cannot join: ${admission.message}`);
     }
-    if (request.overGrpc) {
-      throw new CodedError("unimplemented", "Cannot join: WireGuard over gRPC is not served");
-    }
     try {
-      return { admission, address: await writeLink(request, verdict, admission, link, options) };
+      return { admission, ...await writeLink(request, verdict, admission, link, options) };
     } catch (error) {
       const isVoid = codeOf(error) === "conflict" || codeOf(error) === "alreadyExists";
       if (!isVoid || attempt === ATTEMPTS) throw error;
@@ -191,9 +203,11 @@ async function writeLink(
   admission: Admitted,
   link: Resource<typeof Link> | undefined,
   options: JoinOptions,
-): Promise<string> {
+): Promise<Place> {
   const subnet = link?.spec.nodeSubnet ?? `${freeAddress(options)}/64`;
-  if (admission.verdict === "sameKey") return subnet;
+  const place = { subnet, virtualEndpoint: virtualEndpointOf(request, link, options) };
+  const isSameWay = link?.spec.virtualAddrport === place.virtualEndpoint;
+  if (admission.verdict === "sameKey" && isSameWay) return place;
   const annotations = { ...link?.metadata.annotations };
   if (admission.markPersistent) {
     annotations[ANNOTATION_FORCE_VALID_NODE_UNIQUE_TOKEN] = "";
@@ -204,7 +218,11 @@ async function writeLink(
     annotations[ANNOTATION_RECLAIMED_WITHOUT_NODE_TOKEN] = request.publicKey;
   }
   const content = {
-    labels: { ...link?.metadata.labels, ...providerLabels(verdict) },
+    labels: {
+      ...link?.metadata.labels,
+      ...providerLabels(verdict),
+      [LABEL_VIRTUAL_ENDPOINT]: place.virtualEndpoint,
+    },
     annotations,
     spec: {
       nodeSubnet: subnet,
@@ -213,11 +231,22 @@ async function writeLink(
       // A new key has not shaken hands yet.
       connected: false,
       remoteAddr: request.remoteAddress,
+      virtualAddrport: place.virtualEndpoint,
     },
   };
   if (link === undefined) await createResource(options.state, Link, request.machineId, content);
   else await replaceResource(options.state, Link, link, content);
-  return subnet;
+  return place;
+}
+
+/** The name of the machine's way over gRPC, if it asks for one; the same for all its boots. */
+function virtualEndpointOf(
+  { overGrpc }: JoinRequest,
+  link: Resource<typeof Link> | undefined,
+  { random }: JoinOptions,
+): string {
+  if (!overGrpc) return "";
+  return link?.spec.virtualAddrport || `[${randomVirtualAddress(random)}]:${VIRTUAL_PORT}`;
 }
 
 function providerLabels(verdict: TokenVerdict): Record<string, string> {
@@ -263,14 +292,14 @@ async function peerStands(
 }
 
 function replyTo(
-  nodeAddressPrefix: string,
+  { subnet, virtualEndpoint }: Place,
   { serverEndpoints, serverPublicKey }: JoinOptions,
 ): JoinReply {
   return {
     serverEndpoints,
     serverPublicKey,
     serverAddress: SERVER_ADDRESS,
-    nodeAddressPrefix,
-    virtualEndpoint: "",
+    nodeAddressPrefix: subnet,
+    virtualEndpoint,
   };
 }

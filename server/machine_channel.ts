@@ -14,7 +14,7 @@ import { serveKernelLog } from "../link/kmsg.ts";
 import { type MachineStore, noMachineStore, openMachineStore } from "../link/machine_store.ts";
 import { noTunnel } from "../link/no_tunnel.ts";
 import { TRUSTD_PORT } from "../link/trustd.ts";
-import { startTunnel, type Tunnel } from "../link/tunnel.ts";
+import { type PacketTunnel, startTunnel, type Tunnel } from "../link/tunnel.ts";
 import { createRpcServer } from "../rpc/server.ts";
 import { createTalosApi, type TalosApi } from "../talos/api.ts";
 import { createTalosSessions } from "../talos/session.ts";
@@ -31,7 +31,7 @@ import { EVENTS_PORT, LOGS_PORT } from "./tunnel_ports.ts";
 
 /** How the server reaches machines. */
 export interface MachineChannel {
-  readonly tunnel: Tunnel;
+  readonly tunnel: PacketTunnel;
   readonly monitor: LinkMonitor;
   readonly talos: TalosApi;
   readonly mirror: TalosMirror;

@@ -13,6 +13,10 @@ import type { StateCore } from "../cosi/state/core.ts";
 import { createStateService } from "../cosi/state/service.ts";
 import { secureRandom } from "../link/addresses.ts";
 import { provisionService } from "../link/provision.ts";
+import { wireguardOverGrpcService } from "../link/wireguard_over_grpc.ts";
+import { LABEL_VIRTUAL_ENDPOINT } from "../resources/labels.ts";
+import { Link } from "../resources/link/link.ts";
+import { listResources } from "./typed_state.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
 import type { Decompress } from "../resources/yaml_spec.ts";
 import { createRpcServer } from "../rpc/server.ts";
@@ -41,7 +45,7 @@ export function openProvision(
   context: Context,
   state: StateCore,
   material: ServerMaterial,
-  { monitor }: MachineChannel,
+  { monitor, tunnel }: MachineChannel,
 ): number {
   const { config, log, observer, cleanup, registry } = context;
   const port = createJoinPort({
@@ -57,7 +61,14 @@ export function openProvision(
     log,
   });
   const server = createRpcServer({
-    services: [provisionService(port)],
+    services: [
+      provisionService(port),
+      wireguardOverGrpcService({
+        packets: tunnel.packets,
+        isAllowed: (endpoint) =>
+          listResources(state, Link, { [LABEL_VIRTUAL_ENDPOINT]: endpoint }).length > 0,
+      }),
+    ],
     log,
     observer,
   });

@@ -32,12 +32,14 @@ export function planLinkPeer(
 ): Plan<typeof LinkStatus, PeerConfig> {
   const { nodePublicKey, nodeSubnet, virtualAddrport, lastEndpoint } = spec;
   if (nodePublicKey === "") return { kind: "destroy", reason: "the machine has no public key yet" };
+  // What comes over gRPC has no other address than its name.
+  const endpoint = virtualAddrport || lastEndpoint;
   return {
     kind: "write",
     action: {
       publicKey: nodePublicKey,
       allowedIp: nodeSubnet.replace(/\/.*$/, ""),
-      ...(lastEndpoint === "" ? {} : { endpoint: lastEndpoint }),
+      ...(endpoint === "" ? {} : { endpoint }),
     },
     spec: { nodeSubnet, nodePublicKey, virtualAddrport, linkId: metadata.id },
   };

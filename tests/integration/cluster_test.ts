@@ -5,6 +5,9 @@ import { CodedError } from "../../base/errors.ts";
 import type { State } from "../../cosi/state/state.ts";
 import { type EmulatedMachine, startMachine } from "../../lab/machine.ts";
 import { createWorld, type World } from "../../lab/world.ts";
+import { startDevice } from "../../link/device.ts";
+import { runOverGrpc } from "../../link/wireguard_over_grpc.ts";
+import { silentLogger } from "../../base/log.ts";
 import { generateKey } from "../../link/keys.ts";
 import { ProvisionService } from "../../proto/gen/siderolink/link_pb.ts";
 import { Cluster } from "../../resources/cluster/cluster.ts";
@@ -265,5 +268,53 @@ Deno.test("provision refuses wrong tokens and malformed requests, and writes not
     strictEqual((await listResources(server.state, Link)).length, 1);
   } finally {
     channel.close();
+  }
+});
+
+Deno.test("a machine joins over gRPC where no UDP goes", async () => {
+  await using server = await startServerProcess();
+  const channel = createChannel({
+    dial: (signal) => dialTcp({ hostname: "127.0.0.1", port: server.provisionPort, signal }),
+    authority: "provision",
+  });
+  const stop = new AbortController();
+  const key = generateKey();
+  const nodeUuid = "0c9f4e1e-52a4-4c0c-9a43-0b7f7c1d0002";
+  const reply = await createClient(ProvisionService, channel).provision({
+    nodeUuid,
+    nodePublicKey: key.publicKey,
+    joinToken: JOIN_TOKEN,
+    wireguardOverGrpc: true,
+  });
+  const endpoint = reply.grpcPeerAddrPort;
+  deepStrictEqual(reply.serverEndpoint, [endpoint]);
+  const device = await startDevice({
+    privateKey: key.privateKey,
+    port: 0,
+    bindAddress: "127.0.0.1",
+    address: reply.nodeAddressPrefix.replace(/\/.*$/, ""),
+    log: silentLogger,
+  });
+  const { packets } = device;
+  const relaying = runOverGrpc({ channel, packets, endpoint, signal: stop.signal }).catch(() => {});
+  try {
+    await device.peers.put("server", {
+      publicKey: reply.serverPublicKey,
+      allowedIp: reply.serverAddress,
+      endpoint,
+      keepaliveSeconds: 25,
+    });
+    // The kernel log port stands for all of the server's ports inside the tunnel.
+    const stream = await device.net.dial(reply.serverAddress, 8092);
+    stream.close();
+    await within(DEADLINE_MS, "the link is connected", async () => {
+      const links = await listResources(server.state, Link);
+      return links.some(({ metadata, spec }) => metadata.id === nodeUuid && spec.connected);
+    });
+  } finally {
+    stop.abort();
+    channel.close();
+    await relaying;
+    await device.close();
   }
 });
