@@ -46,7 +46,8 @@ export class Deadline implements CallOptions {
 
   /** Must be called when the call is over. */
   release(): void {
-    this.#started?.timer.cancel();
+    if (this.#started === undefined) return;
+    this.#started.timer.cancel();
     this.#options.signal.removeEventListener("abort", this.#stop);
   }
 

@@ -66,6 +66,7 @@ export class WaitRegistry {
 
   /** Records that an item is done. */
   clear(controller: string, id: string): void {
+    if (this.#items.size === 0) return;
     const key = WaitRegistry.keyOf(controller, id);
     if (this.#items.delete(key)) this.#onChange(key);
   }

@@ -23,9 +23,8 @@ export interface WorkQueueOptions {
 /** Starts paused, so that what feeds it can come up first. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
-  // Sets keep the order of insertion: first in, first out.
-  readonly #pending = new Set<string>();
-  readonly #pendingLater = new Set<string>();
+  readonly #pending = new KeyLine();
+  readonly #pendingLater = new KeyLine();
   readonly #active = new Set<string>();
   /** Keys that were added while they were in work. */
   readonly #dirty = new Set<string>();
@@ -96,10 +95,8 @@ export class WorkQueue {
 
   #pump(): void {
     while (this.#state === "running" && this.#active.size < this.#options.concurrency) {
-      const key = first(this.#pending) ?? first(this.#pendingLater);
+      const key = this.#pending.take() ?? this.#pendingLater.take();
       if (key === undefined) return;
-      this.#pending.delete(key);
-      this.#pendingLater.delete(key);
       this.#active.add(key);
       void this.#work(key);
     }
@@ -141,7 +138,54 @@ export class WorkQueue {
   }
 }
 
-function first(keys: ReadonlySet<string>): string | undefined {
-  for (const key of keys) return key;
-  return undefined;
+/**
+ * Keys in the order of their coming, each once.
+ *
+ * A set alone would do by its order of insertion, were it not that looking for its first member walks
+ * over all that were removed before.
+ */
+class KeyLine {
+  #keys: string[] = [];
+  #head = 0;
+  readonly #members = new Set<string>();
+
+  get size(): number {
+    return this.#members.size;
+  }
+
+  has(key: string): boolean {
+    return this.#members.has(key);
+  }
+
+  /** Adds a key that is not in line. */
+  add(key: string): void {
+    if (this.#members.has(key)) return;
+    this.#members.add(key);
+    this.#keys.push(key);
+  }
+
+  /** Removes a key wherever it stands; its place is passed over later. */
+  delete(key: string): void {
+    this.#members.delete(key);
+  }
+
+  /** Removes and returns the first key. */
+  take(): string | undefined {
+    for (;;) {
+      const key = this.#keys[this.#head];
+      if (key === undefined) return undefined;
+      this.#head += 1;
+      if (this.#head * 2 > this.#keys.length) {
+        this.#keys = this.#keys.slice(this.#head);
+        this.#head = 0;
+      }
+      if (this.#members.delete(key)) return key;
+    }
+  }
+
+  clear(): void {
+    this.#keys = [];
+    this.#head = 0;
+    this.#members.clear();
+  }
 }

@@ -83,6 +83,22 @@ Deno.test("WorkQueue lets keys of a resync wait for all others", async () => {
   await close();
 });
 
+Deno.test("WorkQueue takes a key that was moved forward only once", async () => {
+  const { queue, begun, finishOne, close } = startQueue();
+  for (const key of ["x", "y", "z"]) queue.add(key, true);
+  queue.add("y");
+  queue.add("x", true);
+  await turn();
+  for (let i = 0; i < 4; i++) await finishOne();
+  deepStrictEqual(begun, ["y", "x", "z"]);
+  queue.add("y", true);
+  await turn();
+  await finishOne();
+  deepStrictEqual(begun, ["y", "x", "z", "y"]);
+  strictEqual(queue.depth, 0);
+  await close();
+});
+
 Deno.test("WorkQueue forgets the delay of a key that is added", async () => {
   const { queue, begun, finishOne, close } = startQueue(1, 3_600_000);
   queue.add("a");
