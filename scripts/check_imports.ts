@@ -122,11 +122,11 @@ function folderOf(file: string): string {
 function violationOf(edge: Edge, controllers: ReadonlySet<string>): string | undefined {
   const { from, to, kind } = edge;
   if (to.startsWith("tests/") && !from.startsWith("tests/")) return "nothing imports tests";
-  if (isTest(to) && to.endsWith("_test.ts")) return "no module imports a test module";
+  if (to.endsWith("_test.ts")) return "no module imports a test module";
   const test = isTest(from);
-  if (
-    controllers.has(from) && controllers.has(to) && !test
-  ) return "a controller never imports another controller: share a pure module instead";
+  if (controllers.has(from) && controllers.has(to)) {
+    return "a controller never imports another controller: share a pure module instead";
+  }
   const source = from.startsWith("proto/gen/") ? "proto/gen/" : folderOf(from);
   if (to.startsWith(source) && source.endsWith("/")) return undefined;
   const rule = RULES.find(([prefix]) => matches(from, [prefix]))?.[1];

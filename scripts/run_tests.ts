@@ -14,7 +14,7 @@
  * @module
  */
 
-import { isTest, listFiles, ROOT } from "./tree.ts";
+import { listFiles, ROOT } from "./tree.ts";
 
 /** Tests in this folder drive peers built with other toolchains. */
 const COMPAT = "tests/compat/";
@@ -90,9 +90,7 @@ export function countTotals(cases: readonly TestCase[], exitCode: number): Total
 
 /** Chooses the test modules of a run. */
 export function selectTests(files: readonly string[], compat: boolean): string[] {
-  return files.filter((file) =>
-    isTest(file) && file.endsWith("_test.ts") && file.startsWith(COMPAT) === compat
-  );
+  return files.filter((file) => file.endsWith("_test.ts") && file.startsWith(COMPAT) === compat);
 }
 
 /** Splits the arguments into our own and those of `deno test`. */
