@@ -10,17 +10,9 @@
  * @module
  */
 
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseAllDocuments,
-} from "yaml";
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseAllDocuments } from "yaml";
 import { CodedError } from "../../base/errors.ts";
+import { parseBlockYaml } from "./yaml_block.ts";
 
 /** A mapping; keys are texts. */
 export interface MapNode {
@@ -102,12 +94,22 @@ export class StepBudget {
  */
 export function parseYamlText(source: string): YamlText {
   guardText(source);
-  const lines = new LineCounter();
+  const position = createPositions(source);
+  const plain = parseBlockYaml(source);
+  if (plain !== undefined) return { source, roots: plain, position };
+  return { source, roots: parseFullYaml(source, position), position };
+}
+
+/**
+ * Parses a text with the full parser, which knows all of YAML.
+ *
+ * @throws CodedError `invalidArgument`
+ */
+export function parseFullYaml(source: string, position: YamlText["position"]): YamlRoot[] {
   let parsed: Document.Parsed[];
   try {
     parsed = parseAllDocuments(source, {
       schema: "failsafe",
-      lineCounter: lines,
       prettyErrors: false,
       logLevel: "error",
     }) as Document.Parsed[];
@@ -116,10 +118,6 @@ export function parseYamlText(source: string): YamlText {
       cause,
     });
   }
-  const position = (offset: number) => {
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
-  };
   const roots: YamlRoot[] = [];
   for (const document of Array.isArray(parsed) ? parsed : []) {
     const [error] = document.errors;
@@ -127,7 +125,7 @@ export function parseYamlText(source: string): YamlText {
     const node = new Composer(source, position).compose(document.contents, 0);
     roots.push({ node, start: document.range[0] });
   }
-  return { source, roots, position };
+  return roots;
 }
 
 /** The line of a text, shortened for an error message. */
@@ -155,7 +153,7 @@ function guardText(source: string): void {
       continue;
     }
     if (code < 0x20 && code !== 0x09 && code !== 0x0d || code === 0x7f) {
-      const { line, column } = placeOf(source, i);
+      const { line, column } = createPositions(source)(i);
       throw new CodedError(
         "invalidArgument",
         `decode error: go-yaml load error at L${line}.C${column}: control characters are not allowed`,
@@ -185,9 +183,27 @@ function guardText(source: string): void {
   }
 }
 
-function placeOf(source: string, offset: number): { line: number; column: number } {
-  const before = source.slice(0, offset).split("\n");
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+/** A function that tells line and column of an offset, both from 1. */
+export function createPositions(source: string): YamlText["position"] {
+  let starts: number[] | undefined;
+  return (offset) => {
+    starts ??= lineStarts(source);
+    let [low, high] = [0, starts.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
+  };
+}
+
+function lineStarts(source: string): number[] {
+  const starts = [0];
+  for (let at = source.indexOf("\n"); at !== -1; at = source.indexOf("\n", at + 1)) {
+    starts.push(at + 1);
+  }
+  return starts;
 }
 
 function parseError(
