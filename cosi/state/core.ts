@@ -47,8 +47,8 @@ import type {
 } from "./state.ts";
 import { Watcher, type WatcherOptions } from "./watcher.ts";
 
-/** Events of a kind that are kept: enough for a burst over a large cluster, bounded in bytes. */
-const HISTORY: HistoryLimits = { events: 10_000, bytes: 16 << 20 };
+/** Events of a kind that are kept: enough for a burst over many machines, bounded in bytes. */
+const HISTORY: HistoryLimits = { events: 4096, bytes: 8 << 20 };
 
 /** Options of {@linkcode openState}. */
 export interface StateOptions {

@@ -58,8 +58,9 @@ export interface HistoryLimits {
 /** Fewer events than this are never dropped for their bytes, so that tails and bookmarks work. */
 const EVENTS_KEPT_ALWAYS = 128;
 
-function eventBytes(event: KindEvent): number {
-  return event.resource.message.length + (event.old?.message.length ?? 0);
+/** What an event alone holds: the resource after it is the one that the next event finds. */
+function eventBytes({ old, resource }: KindEvent): number {
+  return (old ?? resource).message.length;
 }
 
 /** A bounded, ordered sequence of events; positions count from 0 over the life of the process. */

@@ -20,10 +20,20 @@ export interface Slot {
 
 const CHUNK_LIMIT = 512;
 
+/** Code units whose order is not that of UTF-8: surrogates and what lies behind them. */
+const OUT_OF_ORDER = /[\ud800-\uffff]/;
+
+type Before = (a: string, b: string) => boolean;
+
+const before: Before = (a, b) => compareCodePoints(a, b) < 0;
+const quickBefore: Before = (a, b) => a < b;
+
 /** An ordered collection of slots. */
 export class SortedSlots {
   readonly #chunks: Slot[][] = [];
   #size = 0;
+  /** The engine's own comparison, as long as no ID is in it for which that is wrong. */
+  #before = quickBefore;
 
   get size(): number {
     return this.#size;
@@ -36,7 +46,7 @@ export class SortedSlots {
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       const first = this.#chunks[middle]?.[0];
-      if (first !== undefined && compareCodePoints(first.id, id) <= 0) low = middle;
+      if (first !== undefined && !this.#before(id, first.id)) low = middle;
       else high = middle - 1;
     }
     return low;
@@ -45,6 +55,8 @@ export class SortedSlots {
   /** Inserts a slot whose ID is not there yet. */
   insert(slot: Slot): void {
     this.#size++;
+    // What is there already has the same order either way.
+    if (this.#before === quickBefore && OUT_OF_ORDER.test(slot.id)) this.#before = before;
     const at = this.#chunkFor(slot.id);
     const chunk = this.#chunks[at];
     if (chunk === undefined) {
@@ -53,12 +65,12 @@ export class SortedSlots {
     }
     const last = chunk[chunk.length - 1];
     // Appending in order, as a load does, fills chunks instead of halving them.
-    if (last !== undefined && compareCodePoints(last.id, slot.id) < 0) {
+    if (last !== undefined && this.#before(last.id, slot.id)) {
       if (chunk.length < CHUNK_LIMIT) chunk.push(slot);
       else this.#chunks.splice(at + 1, 0, [slot]);
       return;
     }
-    chunk.splice(position(chunk, slot.id), 0, slot);
+    chunk.splice(position(chunk, slot.id, this.#before), 0, slot);
     if (chunk.length > CHUNK_LIMIT) {
       this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK_LIMIT >> 1));
     }
@@ -69,7 +81,7 @@ export class SortedSlots {
     const at = this.#chunkFor(id);
     const chunk = this.#chunks[at];
     if (chunk === undefined) return;
-    const index = position(chunk, id);
+    const index = position(chunk, id, this.#before);
     if (chunk[index]?.id !== id) return;
     chunk.splice(index, 1);
     if (chunk.length === 0) this.#chunks.splice(at, 1);
@@ -87,13 +99,13 @@ export class SortedSlots {
 }
 
 /** The index of the first slot that is not before `id`. */
-function position(chunk: readonly Slot[], id: string): number {
+function position(chunk: readonly Slot[], id: string, before: Before): number {
   let low = 0;
   let high = chunk.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     const slot = chunk[middle];
-    if (slot !== undefined && compareCodePoints(slot.id, id) < 0) low = middle + 1;
+    if (slot !== undefined && before(slot.id, id)) low = middle + 1;
     else high = middle;
   }
   return low;
