@@ -94,8 +94,7 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
   const nowMs = (): number => clock.nowMs();
   const wallMs = (): number => options.clock === undefined ? Date.now() : clock.nowMs();
 
-  // The core never has more than one thing deferred.
-  let deferred: ReturnType<typeof setImmediate> | undefined;
+  const turns = createTurns();
   const core: WireguardCore = new WireguardCore({
     identity,
     address,
@@ -106,10 +105,7 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
     send: (datagram, endpoint) => {
       if (!packets.send(datagram, endpoint)) bind.send(datagram, endpoint);
     },
-    defer: (run) => {
-      clearImmediate(deferred);
-      deferred = setImmediate(run);
-    },
+    defer: turns.defer,
     deliver: (packet) => {
       if (packet[6] === PROTOCOL_TCP) return stack.receive(packet);
       const reply = echoReply(packet);
@@ -121,6 +117,7 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
     timers,
     nowMs,
     random,
+    defer: turns.defer,
     send: (packet, destination) => core.sendPacket(packet, destination),
   });
   const packets = createPacketRoutes((packet, source) => core.receive(packet, source));
@@ -139,10 +136,27 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
       packets.close();
       bind.close();
       timers.close();
-      clearImmediate(deferred);
+      turns.close();
       await running.catch(() => {});
     },
   });
+}
+
+/** What is put off to the end of a turn of the event loop, and is forgotten with the device. */
+function createTurns(): { defer(run: () => void): void; close(): void } {
+  const pending = new Set<ReturnType<typeof setImmediate>>();
+  return {
+    defer(run) {
+      const immediate = setImmediate(() => {
+        pending.delete(immediate);
+        run();
+      });
+      pending.add(immediate);
+    },
+    close() {
+      for (const immediate of pending) clearImmediate(immediate);
+    },
+  };
 }
 
 function deviceNet(core: WireguardCore, stack: TcpStack): DeviceNet {

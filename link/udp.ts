@@ -80,7 +80,7 @@ export function bindUdp(hostname: string, port: number): UdpBind {
     },
     send(datagram, endpoint) {
       if (isClosed || waiting.length >= SEND_LIMIT) return;
-      const hostname = isDualStack && parseIpv4(endpoint.hostname) !== undefined
+      const hostname = isDualStack && !endpoint.hostname.includes(":")
         ? `::ffff:${endpoint.hostname}`
         : endpoint.hostname;
       waiting.push({ datagram, address: { transport: "udp", hostname, port: endpoint.port } });

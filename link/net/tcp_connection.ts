@@ -444,6 +444,7 @@ export class TcpConnection {
 
   #end(failure: TcpFailure | undefined): void {
     this.state = "closed";
+    this.#output.isClosed = true;
     this.#parts.deadlines.stop();
     this.#parts.sender.release();
     // What the peer sent before it went away can still be read.

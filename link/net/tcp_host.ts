@@ -45,6 +45,8 @@ export interface TcpHost {
   nowMs(): number;
   /** Sends a segment with `length` bytes of payload. */
   emit(path: TcpPath, header: TcpHeader, length: number, fill?: FillPayload): void;
+  /** Runs something after the packets that have already come in. */
+  defer(run: () => void): void;
   /** Whether one more acknowledgement of something doubtful may go out at this moment. */
   allowChallenge(): boolean;
   /** Where the memory of buffers comes from. */

@@ -17,6 +17,8 @@ import type { Piece, TcpSender } from "./tcp_sender.ts";
 const DELAYED_ACK_MS = 40;
 /** The first segments are acknowledged at once, which lets the peer find its rate sooner. */
 const QUICK_ACKS = 16;
+/** The most segments that one acknowledgement covers; more would stop the peer's clock. */
+const MAX_UNACKED = 16;
 
 /** What a connection is made of; the halves are set anew when the peer's SYN comes. */
 export interface TcpParts {
@@ -33,11 +35,14 @@ export interface TcpParts {
 export class TcpOutput {
   /** The next byte that the peer was last told we expect. */
   lastAckSent = 0;
+  /** Whether the connection is gone, and nothing is sent any more. */
+  isClosed = false;
   /** Whether an acknowledgement goes out with whatever is sent next. */
   isAckDue = false;
   readonly #parts: TcpParts;
   #quickAcks = QUICK_ACKS;
   #segmentsToAck = 0;
+  #isDeferred = false;
 
   constructor(parts: TcpParts) {
     this.#parts = parts;
@@ -93,11 +98,20 @@ export class TcpOutput {
     const { deadlines } = this.#parts;
     this.#segmentsToAck++;
     if (this.#quickAcks > 0) this.#quickAcks--;
-    if (received !== "inOrder" || isUrgent || this.#quickAcks > 0 || this.#segmentsToAck >= 2) {
-      this.isAckDue = true;
-    } else if (deadlines.delayedAck === NEVER) {
-      deadlines.delayedAck = nowMs + DELAYED_ACK_MS;
-    }
+    const isNow = received !== "inOrder" || isUrgent || this.#quickAcks > 0;
+    if (isNow || this.#segmentsToAck >= MAX_UNACKED) this.isAckDue = true;
+    else if (this.#segmentsToAck >= 2) this.#ackAfterTurn();
+    else if (deadlines.delayedAck === NEVER) deadlines.delayedAck = nowMs + DELAYED_ACK_MS;
+  }
+
+  /** One acknowledgement for all that came in together, as a network card's driver would give. */
+  #ackAfterTurn(): void {
+    if (this.#isDeferred) return;
+    this.#isDeferred = true;
+    this.#parts.host.defer(() => {
+      this.#isDeferred = false;
+      if (this.#segmentsToAck >= 2 && !this.isClosed) this.sendAck();
+    });
   }
 
   /** Sends one segment. */

@@ -44,6 +44,8 @@ export interface TcpStackOptions {
   readonly timers: TimerQueue;
   nowMs(): number;
   readonly random: RandomBytes;
+  /** Runs something after the packets that have already come in. */
+  defer(run: () => void): void;
   /** Sends a packet, whose memory is given away; returns whether anybody has the address. */
   send(packet: Uint8Array, destination: string): boolean;
 }
@@ -80,6 +82,7 @@ export class TcpStack implements TcpHost {
   readonly #entries = new Map<string, Entry>();
   readonly #perPeer = new Map<string, number>();
   readonly #listeners = new Map<number, Listener>();
+  readonly #deferred: (() => void)[] = [];
   #challengeSecond = 0;
   #challenges = 0;
   #isClosed = false;
@@ -197,6 +200,14 @@ export class TcpStack implements TcpHost {
 
   windowLimit(): number {
     return this.pool.usedBytes > MEMORY_LIMIT ? SMALL_WINDOW : LARGE_WINDOW;
+  }
+
+  defer(run: () => void): void {
+    this.#deferred.push(run);
+    if (this.#deferred.length > 1) return;
+    this.#options.defer(() => {
+      for (const todo of this.#deferred.splice(0)) todo();
+    });
   }
 
   allowChallenge(): boolean {
