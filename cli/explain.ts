@@ -16,11 +16,7 @@ import { codeOf } from "../base/errors.ts";
 import type { Kind, Ref } from "../cosi/resource.ts";
 import type { RawResource } from "../cosi/state/raw_resource.ts";
 import type { State } from "../cosi/state/state.ts";
-import {
-  type ControllerSpec,
-  type ControllerWaitSpec,
-  ControllerWaitSpec_State,
-} from "../proto/gen/batuta/engine_pb.ts";
+import type { ControllerSpec, ControllerWaitSpec } from "../proto/gen/batuta/engine_pb.ts";
 import { Controller } from "../resources/system/controller.ts";
 import { ControllerWait } from "../resources/system/controller_wait.ts";
 
@@ -210,10 +206,7 @@ class Walk {
 
   async #waiting(kind: Kind, label: string, id: string, depth: number): Promise<Explanation[]> {
     const { namespace, type } = kind;
-    const terms = [{ key: label, op: "equal" as const, values: [id], invert: false }];
-    const ids = label === "" ? [id] : (await this.#state.list({ namespace, type }, {
-      labelQueries: [{ terms }],
-    })).map(({ metadata }) => metadata.id);
+    const ids = label === "" ? [id] : await this.#labelled(kind, label, id);
     const found: Explanation[] = [];
     for (const each of ids) {
       if (found.length === MAX_DEPENDENTS) break;
@@ -230,12 +223,23 @@ class Walk {
   #describe({ controller, state, reason, attempts, since }: ControllerWaitSpec): string {
     const ago = since === undefined ? "" : ` for ${age(this.#nowMs - timestampMs(since))}`;
     switch (state) {
-      case ControllerWaitSpec_State.STOPPED:
+      case "stopped":
         return `${controller} gave up${ago} until an input changes: ${reason}`;
-      case ControllerWaitSpec_State.FAILING:
+      case "failing":
         return `${controller} has failed${ago}, ${attempts} attempts: ${reason}`;
       default:
         return `${controller} has waited${ago}: ${reason}`;
+    }
+  }
+
+  async #labelled({ namespace, type }: Kind, label: string, value: string): Promise<string[]> {
+    const terms = [{ key: label, op: "equal" as const, values: [value], invert: false }];
+    try {
+      const all = await this.#state.list({ namespace, type }, { labelQueries: [{ terms }] });
+      return all.map(({ metadata }) => metadata.id);
+    } catch (error) {
+      if (isHidden(error)) return [];
+      throw error;
     }
   }
 
@@ -243,14 +247,17 @@ class Walk {
     try {
       return await this.#state.get(ref);
     } catch (error) {
-      // What the server does not show to clients cannot be told from what is not there.
-      const code = codeOf(error);
-      if (code === "notFound" || code === "permissionDenied" || code === "ownerConflict") {
-        return undefined;
-      }
+      if (codeOf(error) === "notFound" || isHidden(error)) return undefined;
       throw error;
     }
   }
+}
+
+/** What the server does not show to clients cannot be told from what is not there. */
+function isHidden(error: unknown): boolean {
+  const code = codeOf(error);
+  // A refusal of a write is an owner conflict to clients; some servers answer reads alike.
+  return code === "permissionDenied" || code === "ownerConflict";
 }
 
 function stateOf({ metadata: { phase, owner, version, finalizers } }: RawResource): string {

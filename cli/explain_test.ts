@@ -6,7 +6,6 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Metadata, ResourceType } from "../cosi/resource.ts";
 import { CodedError } from "../base/errors.ts";
 import { RawResource } from "../cosi/state/raw_resource.ts";
-import { ControllerWaitSpec_State } from "../proto/gen/batuta/engine_pb.ts";
 import { Controller } from "../resources/system/controller.ts";
 import { ControllerWait } from "../resources/system/controller_wait.ts";
 import { Link } from "../resources/link/link.ts";
@@ -88,7 +87,7 @@ function putWait(
     controller,
     itemType: type.type,
     itemId: id,
-    state: ControllerWaitSpec_State.WAITING,
+    state: "waiting",
     reason,
     since: timestampFromMs(NOW_MS - 180_000),
   });

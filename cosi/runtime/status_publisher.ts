@@ -13,10 +13,9 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { redactParameters } from "../../base/redact.ts";
 import { backoffMs } from "../../base/retry.ts";
-import {
-  type ControllerSpecSchema,
-  ControllerWaitSpec_State,
-  type ControllerWaitSpecSchema,
+import type {
+  ControllerSpecSchema,
+  ControllerWaitSpecSchema,
 } from "../../proto/gen/batuta/engine_pb.ts";
 import type { Controller, Desired } from "../controller.ts";
 import type { Kind, ResourceType } from "../resource.ts";
@@ -41,11 +40,6 @@ const SETTLE_MS = 200;
 const CONCURRENCY = 8;
 /** The key of the look at what was shown before; IDs and names are not empty. */
 const SWEEP = "\0";
-const STATES = {
-  waiting: ControllerWaitSpec_State.WAITING,
-  failing: ControllerWaitSpec_State.FAILING,
-  stopped: ControllerWaitSpec_State.STOPPED,
-} as const;
 
 /** Writes the resources. */
 export class StatusPublisher {
@@ -177,7 +171,7 @@ function waitResource(wait: ItemWait, types: StatusTypes): Desired<StatusTypes["
       controller: wait.controller,
       itemType: wait.type,
       itemId: wait.id,
-      state: STATES[wait.state],
+      state: wait.state,
       // Errors carry no secrets; this is the second line of defence on the way to every client.
       reason: redactParameters(wait.reason),
       blockers: wait.blockers.map(({ namespace, type, id }) => ({ namespace, type, id })),

@@ -3,7 +3,6 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import {
   ControllerSpecSchema,
-  ControllerWaitSpec_State,
   ControllerWaitSpecSchema,
 } from "../../proto/gen/batuta/engine_pb.ts";
 import { defineController, type Plan, sameId, wait } from "../controller.ts";
@@ -49,13 +48,13 @@ Deno.test("the engine shows what its items wait for until they are done", async 
   const { metadata, spec } = await harness.eventually(TYPES.waits, key);
   deepStrictEqual(metadata.labels, { "test/type": "Sources.test", "test/id": "a" });
   strictEqual(spec.reason, "extra is missing");
-  strictEqual(spec.state, ControllerWaitSpec_State.WAITING);
+  strictEqual(spec.state, "waiting");
   ok(spec.since !== undefined);
   await harness.create(Extra, "a", { lastEndpoint: "bad" });
   const stopped = await harness.eventually(
     TYPES.waits,
     key,
-    ({ spec }) => strictEqual(spec.state, ControllerWaitSpec_State.STOPPED),
+    ({ spec }) => strictEqual(spec.state, "stopped"),
   );
   ok(stopped.spec.reason.includes("jointoken=REDACTED"), stopped.spec.reason);
   await harness.update(Extra, "a", { lastEndpoint: "good" });

@@ -8,8 +8,8 @@
 // @generated from file batuta/engine.proto (package batuta, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file batuta/engine.proto.
  */
 export const file_batuta_engine: GenFile = /*@__PURE__*/
-  fileDesc("ChNiYXR1dGEvZW5naW5lLnByb3RvEgZiYXR1dGEi6AIKEkNvbnRyb2xsZXJXYWl0U3BlYxISCgpjb250cm9sbGVyGAEgASgJEhEKCWl0ZW1fdHlwZRgCIAEoCRIPCgdpdGVtX2lkGAMgASgJEi8KBXN0YXRlGAQgASgOMiAuYmF0dXRhLkNvbnRyb2xsZXJXYWl0U3BlYy5TdGF0ZRIOCgZyZWFzb24YBSABKAkSNAoIYmxvY2tlcnMYBiADKAsyIi5iYXR1dGEuQ29udHJvbGxlcldhaXRTcGVjLkJsb2NrZXISEAoIYXR0ZW1wdHMYByABKA0SKQoFc2luY2UYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wGjYKB0Jsb2NrZXISEQoJbmFtZXNwYWNlGAEgASgJEgwKBHR5cGUYAiABKAkSCgoCaWQYAyABKAkiLgoFU3RhdGUSCwoHV0FJVElORxAAEgsKB0ZBSUxJTkcQARILCgdTVE9QUEVEEAIixwIKDkNvbnRyb2xsZXJTcGVjEg0KBXNoYXBlGAEgASgJEiwKB3ByaW1hcnkYAiABKAsyGy5iYXR1dGEuQ29udHJvbGxlclNwZWMuS2luZBIsCgZpbnB1dHMYAyADKAsyHC5iYXR1dGEuQ29udHJvbGxlclNwZWMuSW5wdXQSKwoGb3V0cHV0GAQgASgLMhsuYmF0dXRhLkNvbnRyb2xsZXJTcGVjLktpbmQSFQoNcHJpbWFyeV9sYWJlbBgFIAEoCRonCgRLaW5kEhEKCW5hbWVzcGFjZRgBIAEoCRIMCgR0eXBlGAIgASgJGl0KBUlucHV0EikKBGtpbmQYASABKAsyGy5iYXR1dGEuQ29udHJvbGxlclNwZWMuS2luZBIMCgRydWxlGAIgASgJEg0KBWxhYmVsGAMgASgJEgwKBGhlbGQYBCABKAhiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("ChNiYXR1dGEvZW5naW5lLnByb3RvEgZiYXR1dGEilgIKEkNvbnRyb2xsZXJXYWl0U3BlYxISCgpjb250cm9sbGVyGAEgASgJEhEKCWl0ZW1fdHlwZRgCIAEoCRIPCgdpdGVtX2lkGAMgASgJEg0KBXN0YXRlGAQgASgJEg4KBnJlYXNvbhgFIAEoCRI0CghibG9ja2VycxgGIAMoCzIiLmJhdHV0YS5Db250cm9sbGVyV2FpdFNwZWMuQmxvY2tlchIQCghhdHRlbXB0cxgHIAEoDRIpCgVzaW5jZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAaNgoHQmxvY2tlchIRCgluYW1lc3BhY2UYASABKAkSDAoEdHlwZRgCIAEoCRIKCgJpZBgDIAEoCSLHAgoOQ29udHJvbGxlclNwZWMSDQoFc2hhcGUYASABKAkSLAoHcHJpbWFyeRgCIAEoCzIbLmJhdHV0YS5Db250cm9sbGVyU3BlYy5LaW5kEiwKBmlucHV0cxgDIAMoCzIcLmJhdHV0YS5Db250cm9sbGVyU3BlYy5JbnB1dBIrCgZvdXRwdXQYBCABKAsyGy5iYXR1dGEuQ29udHJvbGxlclNwZWMuS2luZBIVCg1wcmltYXJ5X2xhYmVsGAUgASgJGicKBEtpbmQSEQoJbmFtZXNwYWNlGAEgASgJEgwKBHR5cGUYAiABKAkaXQoFSW5wdXQSKQoEa2luZBgBIAEoCzIbLmJhdHV0YS5Db250cm9sbGVyU3BlYy5LaW5kEgwKBHJ1bGUYAiABKAkSDQoFbGFiZWwYAyABKAkSDAoEaGVsZBgEIAEoCGIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * One item of a controller that is not where it should be.
@@ -48,9 +48,12 @@ export type ControllerWaitSpec = Message<"batuta.ControllerWaitSpec"> & {
   itemId: string;
 
   /**
-   * @generated from field: batuta.ControllerWaitSpec.State state = 4;
+   * "waiting": a change wakes it. "failing": the last attempts failed, another one follows by itself.
+   * "stopped": another attempt follows only after an input changed.
+   *
+   * @generated from field: string state = 4;
    */
-  state: ControllerWaitSpec_State;
+  state: string;
 
   /**
    * @generated from field: string reason = 5;
@@ -112,38 +115,6 @@ export type ControllerWaitSpec_Blocker = Message<"batuta.ControllerWaitSpec.Bloc
  */
 export const ControllerWaitSpec_BlockerSchema: GenMessage<ControllerWaitSpec_Blocker> = /*@__PURE__*/
   messageDesc(file_batuta_engine, 0, 0);
-
-/**
- * @generated from enum batuta.ControllerWaitSpec.State
- */
-export enum ControllerWaitSpec_State {
-  /**
-   * It waits for something; a change wakes it.
-   *
-   * @generated from enum value: WAITING = 0;
-   */
-  WAITING = 0,
-
-  /**
-   * The last attempts failed; another one follows by itself.
-   *
-   * @generated from enum value: FAILING = 1;
-   */
-  FAILING = 1,
-
-  /**
-   * Another attempt follows only after an input changed.
-   *
-   * @generated from enum value: STOPPED = 2;
-   */
-  STOPPED = 2,
-}
-
-/**
- * Describes the enum batuta.ControllerWaitSpec.State.
- */
-export const ControllerWaitSpec_StateSchema: GenEnum<ControllerWaitSpec_State> = /*@__PURE__*/
-  enumDesc(file_batuta_engine, 0, 0);
 
 /**
  * What a controller reads and writes.
