@@ -131,7 +131,7 @@ export class TcpConnection {
 
   /** Takes bytes to be sent; returns how many. */
   write(data: Uint8Array): number {
-    const length = Math.min(data.length, this.writable);
+    const length = this.state === "closed" ? 0 : Math.min(data.length, this.writable);
     if (length > 0) {
       this.#parts.sender.push(data.subarray(0, length));
       this.#flush();

@@ -63,15 +63,16 @@ export function createTcpStream(connection: TcpConnection): TcpStream {
     if (connection.available > 0) return connection.read(buffer);
     return connection.isAtEnd || isClosed ? null : undefined;
   };
+  const progressReading = (): void => {
+    if (reader === undefined) return;
+    const { data, resolve } = reader;
+    const result = tryRead(data);
+    if (result === undefined) return;
+    reader = undefined;
+    resolve(result);
+  };
   const progress = (): void => {
-    if (reader !== undefined) {
-      const { data, resolve } = reader;
-      const result = tryRead(data);
-      if (result !== undefined) {
-        reader = undefined;
-        resolve(result);
-      }
-    }
+    progressReading();
     if (writer !== undefined && connection.writable > 0) {
       const { data, resolve } = writer;
       writer = undefined;
@@ -79,7 +80,7 @@ export function createTcpStream(connection: TcpConnection): TcpStream {
     }
   };
   const ended = (reason: TcpFailure | undefined): void => {
-    progress();
+    progressReading();
     failure = reason ?? "aborted";
     const read = reader;
     const write = writer;
