@@ -40,7 +40,7 @@ export async function prepareLab(
   const directory = isThrowAway ? await Deno.makeTempDir({ prefix: "batuta-lab-" }) : state;
   if (!isThrowAway) await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   if (state !== "memory") Deno.env.set(KEY_VARIABLE, await stateKey(directory));
-  const [provision, tunnel] = [freeTcpPort(), freeUdpPort()];
+  const { provision, tunnel } = isThrowAway ? freePorts() : await keptPorts(directory);
   // JSON is YAML, and quotes whatever a path may hold.
   const document = JSON.stringify({
     machineApiAdvertisedUrl: `grpc://127.0.0.1:${provision}`,
@@ -73,6 +73,33 @@ async function stateKey(directory: string): Promise<string> {
     const key = crypto.getRandomValues(new Uint8Array(32)).toBase64();
     await Deno.writeTextFile(path, `${key}\n`, { mode: 0o600, createNew: true });
     return key;
+  }
+}
+
+/** The ports of a lab; machines remember them, so that a kept lab keeps them. */
+interface LabPorts {
+  readonly provision: number;
+  readonly tunnel: number;
+}
+
+function freePorts(): LabPorts {
+  return { provision: freeTcpPort(), tunnel: freeUdpPort() };
+}
+
+async function keptPorts(directory: string): Promise<LabPorts> {
+  const path = join(directory, "ports.json");
+  try {
+    const kept: Partial<LabPorts> = JSON.parse(await Deno.readTextFile(path));
+    const { provision, tunnel } = kept;
+    if (Number.isSafeInteger(provision) && Number.isSafeInteger(tunnel)) {
+      return { provision: Number(provision), tunnel: Number(tunnel) };
+    }
+    throw new CodedError("invalidArgument", `Cannot read "${path}": it holds no ports; delete it`);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    const ports = freePorts();
+    await Deno.writeTextFile(path, `${JSON.stringify(ports)}\n`, { createNew: true });
+    return ports;
   }
 }
 

@@ -13,12 +13,12 @@ import { createLogger, type Logger } from "../base/log.ts";
 import { createRemoteState } from "../cosi/state/grpc_client.ts";
 import type { State } from "../cosi/state/state.ts";
 import { ConnectionParam } from "../resources/link/connection_param.ts";
-import type { Channel } from "../rpc/client.ts";
 import { applyDraft } from "./ctl_apply.ts";
 import { openChannel } from "./ctl_connect.ts";
 import { readDocuments } from "./ctl_document.ts";
 import type { LabOptions } from "./lab.ts";
 import { type LabPlace, prepareLab } from "./lab_config.ts";
+import { keepMemory, readMemory } from "./lab_memory.ts";
 import { createScreen, type Screen, standardOutput } from "./lab_screen.ts";
 import { describeLag, haveJoined, isRunning, type LabStatus } from "./lab_status.ts";
 import { watchLab } from "./lab_watch.ts";
@@ -29,9 +29,8 @@ const CLUSTER = "lab";
 /** A stop that takes longer than this is cut short, in ms. */
 const STOP_WITHIN_MS = 5_000;
 
-/** The parts of a running lab that are closed in the end, last one first. */
+/** What a running lab is looked at with. */
 interface Lab {
-  readonly channel: Channel;
   readonly state: State;
   readonly endpoint: string;
   /** Rejects when the server fails. */
@@ -80,18 +79,24 @@ async function startLab(
   const channel = openChannel({ endpoint });
   cleanup.defer(() => channel.close());
   const state = createRemoteState(channel);
+  const memory = place.isThrowAway ? undefined : await readMemory(place.directory);
   const fleet = await startFleetThread({
     count: options.machines,
     kernelArgs: await kernelArgs(state),
     bindAddress: "127.0.0.1",
+    ...(memory === undefined ? {} : { memory }),
   }, { log });
   cleanup.defer(() => fleet.close());
+  if (!place.isThrowAway) {
+    const kept = keepMemory(place.directory, fleet);
+    cleanup.defer(() => kept.stop());
+  }
   if (options.cluster) {
     for (const draft of readDocuments(example, "docs/examples/cluster.yaml")) {
       await applyDraft(state, draft, { dryRun: false });
     }
   }
-  return { channel, state, endpoint, failed: server.failed };
+  return { state, endpoint, failed: server.failed };
 }
 
 /** What the server tells machines to boot with. */

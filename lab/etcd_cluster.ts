@@ -165,6 +165,18 @@ export class EtcdCluster {
     return [...this.#states.values()].map(({ member }) => member);
   }
 
+  /** All members, whether or not anybody could ask for them. */
+  members(): EtcdMember[] {
+    return [...this.#states.values()].map(({ member }) => member);
+  }
+
+  /** Takes over members from before; none of them runs yet. */
+  restore(members: readonly EtcdMember[]): void {
+    for (const member of members) {
+      this.#states.set(member.id, { member, isRunning: false, isLost: false });
+    }
+  }
+
   /** Hands leadership to another running voter and returns its host name, or `undefined`. */
   forfeit(id: bigint): string | undefined {
     if (this.#leader !== id) return undefined;

@@ -7,6 +7,7 @@
  */
 
 import type { Logger } from "../base/log.ts";
+import { clustersOf, decodeMemory, EMPTY_MEMORY, encodeMemory } from "./fleet_memory.ts";
 import { hardwareOf } from "./hardware.ts";
 import {
   type EmulatedMachine,
@@ -33,6 +34,8 @@ export interface FleetOptions extends
   readonly count: number;
   /** Fleets of the same seed have the same UUIDs; `lab` when absent. */
   readonly seed?: string;
+  /** What {@linkcode Fleet.memory} gave at the end of another run. */
+  readonly memory?: string;
 }
 
 /** A running fleet. */
@@ -42,6 +45,8 @@ export interface Fleet {
   readonly world: World;
   find(uuid: string): EmulatedMachine | undefined;
   views(): MachineView[];
+  /** The disks of all machines and what they belong to, as text. */
+  memory(): string;
   /** Resolves once the fleet looks as asked for. */
   until(condition: (views: MachineView[]) => boolean, signal?: AbortSignal): Promise<void>;
   /** Calls back after every change of any machine until the returned function is called. */
@@ -59,16 +64,21 @@ export function fleetUuid(index: number, seed = DEFAULT_SEED): string {
 
 /** Starts a fleet; its machines boot in the background. */
 export function startFleet(
-  { count, seed = DEFAULT_SEED, ...machine }: FleetOptions,
+  { count, seed = DEFAULT_SEED, memory, ...machine }: FleetOptions,
   options: { readonly log?: Logger } = {},
 ): Fleet {
+  const { disks, clusters } = memory === undefined ? EMPTY_MEMORY : decodeMemory(memory);
   const world = createWorld();
+  for (const [id, members] of clusters) world.cluster(id).etcd.restore(members);
   const changed = createSignal();
   const machines = Array.from({ length: count }, (_, index) => {
+    const hardware = hardwareOf(seed, index + 1);
+    const disk = disks.get(hardware.uuid);
     const started = startMachine({
       ...machine,
       ...options,
-      hardware: hardwareOf(seed, index + 1),
+      ...(disk === undefined ? {} : { disk }),
+      hardware,
       world,
     });
     started.onChange(() => changed.fire());
@@ -80,6 +90,11 @@ export function startFleet(
     world,
     find: (uuid) => machines.find((each) => each.uuid === uuid),
     views,
+    memory: () =>
+      encodeMemory({
+        disks: new Map(machines.map(({ uuid, disk }) => [uuid, disk])),
+        clusters: clustersOf(world),
+      }),
     until: (condition, signal) => changed.until(() => condition(views()), signal),
     onChange: (listener) => changed.subscribe(listener),
     close: async () => void await Promise.all(machines.map((each) => each.close())),

@@ -20,6 +20,7 @@ export type FleetRequest =
     | { readonly kind: "start"; readonly options: FleetOptions }
     | { readonly kind: "act"; readonly uuid: string; readonly action: FleetAction }
     | { readonly kind: "calls"; readonly uuid: string }
+    | { readonly kind: "memory" }
     | { readonly kind: "stop" }
   );
 
@@ -28,9 +29,12 @@ export type FleetRequestBody = FleetRequest extends infer R
   ? R extends unknown ? Omit<R, "id"> : never
   : never;
 
+/** What a reply may carry: calls by method name, or a memory. */
+export type FleetValue = Map<string, number> | string;
+
 /** From the thread. */
 export type FleetMessage =
-  | { readonly kind: "reply"; readonly id: number; readonly value?: Map<string, number> }
+  | { readonly kind: "reply"; readonly id: number; readonly value?: FleetValue }
   | { readonly kind: "error"; readonly id: number; readonly text: string }
   /** Sent after changes, not more often than {@linkcode VIEW_INTERVAL_MS} says. */
   | { readonly kind: "views"; readonly views: readonly MachineView[] }

@@ -10,7 +10,7 @@ import { CodedError } from "../base/errors.ts";
 import { type Logger, silentLogger } from "../base/log.ts";
 import { startWorker } from "../base/worker.ts";
 import type { FleetOptions } from "./fleet.ts";
-import type { FleetAction, FleetMessage, FleetRequestBody } from "./fleet_messages.ts";
+import type { FleetAction, FleetMessage, FleetRequestBody, FleetValue } from "./fleet_messages.ts";
 import type { MachineView } from "./machine.ts";
 import { createSignal } from "./signal.ts";
 
@@ -26,11 +26,13 @@ export interface FleetThread {
   act(uuid: string, action: FleetAction): Promise<void>;
   /** Calls that reached a machine, by method name. */
   calls(uuid: string): Promise<ReadonlyMap<string, number>>;
+  /** The disks of all machines and what they belong to, for another run. */
+  memory(): Promise<string>;
   close(): Promise<void>;
 }
 
 interface Pending {
-  resolve(value: Map<string, number> | undefined): void;
+  resolve(value: FleetValue | undefined): void;
   reject(error: unknown): void;
 }
 
@@ -68,7 +70,7 @@ export async function startFleetThread(
         return void pending.delete(data.id);
     }
   };
-  const ask = (body: FleetRequestBody): Promise<Map<string, number> | undefined> =>
+  const ask = (body: FleetRequestBody): Promise<FleetValue | undefined> =>
     new Promise((resolve, reject) => {
       const id = ++lastId;
       pending.set(id, { resolve, reject });
@@ -80,7 +82,11 @@ export async function startFleetThread(
     until: (condition, signal) => changed.until(() => condition(views), signal),
     onChange: (listener) => changed.subscribe(listener),
     act: async (uuid, action) => void await ask({ kind: "act", uuid, action }),
-    calls: async (uuid) => await ask({ kind: "calls", uuid }) ?? new Map(),
+    calls: async (uuid) => {
+      const calls = await ask({ kind: "calls", uuid });
+      return calls instanceof Map ? calls : new Map();
+    },
+    memory: async () => String(await ask({ kind: "memory" })),
     close: async () => {
       await ask({ kind: "stop" });
       worker.terminate();

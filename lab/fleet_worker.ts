@@ -14,6 +14,7 @@ import {
   type FleetAction,
   type FleetMessage,
   type FleetRequest,
+  type FleetValue,
   VIEW_INTERVAL_MS,
 } from "./fleet_messages.ts";
 
@@ -25,7 +26,7 @@ interface WorkerScope {
 /** Serves a program until the worker is terminated. */
 export function runFleetWorker(scope: WorkerScope): void {
   let fleet: Fleet | undefined;
-  const answer = async (request: FleetRequest): Promise<Map<string, number> | undefined> => {
+  const answer = async (request: FleetRequest): Promise<FleetValue | undefined> => {
     switch (request.kind) {
       case "start":
         fleet = startFleet(request.options, { log: postingLogger(scope) });
@@ -36,6 +37,8 @@ export function runFleetWorker(scope: WorkerScope): void {
         return undefined;
       case "calls":
         return new Map(fleet?.find(request.uuid)?.calls);
+      case "memory":
+        return fleet?.memory();
       case "stop":
         await fleet?.close();
         return undefined;

@@ -87,6 +87,8 @@ export interface EmulatedMachine {
   /** The configuration in force. */
   readonly config: string | undefined;
   readonly installation: Installation | undefined;
+  /** What it keeps without power. */
+  readonly disk: SystemDisk;
   /** META as the next boot would see it. */
   readonly meta: ReadonlyMap<number, string>;
   /** Events that the server has not acknowledged. */
@@ -173,6 +175,10 @@ class Machine implements EmulatedMachine {
 
   get installation(): Installation | undefined {
     return this.#core.disk.installation;
+  }
+
+  get disk(): SystemDisk {
+    return this.#core.disk;
   }
 
   get meta(): ReadonlyMap<number, string> {

@@ -37,12 +37,15 @@ export interface ClusterWorld {
 export interface World {
   /** The cluster of an ID, made at its first mention. */
   cluster(id: string): ClusterWorld;
+  /** Those that were mentioned, by ID. */
+  clusters(): ReadonlyMap<string, ClusterWorld>;
 }
 
 /** Creates a world without clusters. */
 export function createWorld(nowMs: () => number = Date.now): World {
   const clusters = new Map<string, ClusterWorld>();
   return {
+    clusters: () => clusters,
     cluster: (id) => {
       const known = clusters.get(id);
       if (known !== undefined) return known;
