@@ -225,6 +225,8 @@ class Walk {
     switch (state) {
       case "stopped":
         return `${controller} gave up${ago} until an input changes: ${reason}`;
+      case "acting":
+        return `${controller} has been at work${ago}: ${reason}`;
       case "failing":
         return `${controller} has failed${ago}, ${attempts} attempts: ${reason}`;
       default:

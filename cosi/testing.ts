@@ -225,7 +225,9 @@ class EngineHarness implements Harness {
     const { waits } = await this.#runtime;
     return await poll(() => {
       const wait = waits.find(controller, id);
-      if (wait === undefined) throw new Error(`"${controller}" does not wait for "${id}"`);
+      if (wait === undefined || wait.state === "acting") {
+        throw new Error(`"${controller}" does not wait for "${id}"`);
+      }
       check(wait);
       return wait;
     });

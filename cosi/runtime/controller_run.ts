@@ -13,6 +13,7 @@ import { backoffMs } from "../../base/retry.ts";
 import type { Controller } from "../controller.ts";
 import type { State } from "../state/state.ts";
 import { collectInto } from "./collect.ts";
+import type { DerivingController } from "./declaration.ts";
 import { deriveFrom } from "./derive.ts";
 import { fateOf } from "./failures.ts";
 import type { ItemResult } from "./item.ts";
@@ -256,5 +257,36 @@ function createWork(controller: Controller, shared: RunShared): Work {
       outputs,
       onCrash: () => metrics.countCrash(name),
     })
-    : deriveFrom({ controller, state, reader, writer, outputs, timers, tracer, onRead });
+    : deriveFrom({
+      controller,
+      state,
+      reader,
+      writer,
+      outputs,
+      timers,
+      tracer,
+      onRead,
+      onCall: (id, call) => noteCall(controller, shared, id, call),
+    });
+}
+
+/** Shows that a call is under way, unless it repeats one that failed: that says more. */
+function noteCall(
+  { name, primary }: DerivingController,
+  { waits, clock }: RunShared,
+  id: string,
+  call: "act" | "finalize",
+): void {
+  const present = waits.find(name, id)?.state ?? "waiting";
+  if (present === "failing" || present === "stopped") return;
+  waits.set({
+    controller: name,
+    type: primary.type,
+    id,
+    state: "acting",
+    reason: call === "act" ? "its action is under way" : "its effect is being undone",
+    blockers: [],
+    attempts: 0,
+    sinceMs: clock.nowMs(),
+  });
 }

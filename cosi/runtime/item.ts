@@ -42,6 +42,8 @@ export interface ItemOptions {
   readonly timers: Timers;
   readonly tracer: Tracer;
   readonly onRead: () => void;
+  /** Hears that a call to the outside begins for an item. */
+  readonly onCall: (id: string, call: "act" | "finalize") => void;
 }
 
 type AnyPlan = Plan<ResourceType, unknown> | PlanMany<ResourceType, unknown>;
@@ -200,7 +202,8 @@ class Run {
 
   /** A call that leaves the engine. */
   #call<T>(name: "act" | "finalize", call: () => Promise<T>): Promise<T> {
-    const { controller, tracer } = this.#options;
+    const { controller, tracer, onCall } = this.#options;
+    onCall(this.#id, name);
     return tracer.span(name, { controller: controller.name, id: this.#id }, call);
   }
 

@@ -61,6 +61,23 @@ Deno.test("the engine shows what its items wait for until they are done", async 
   await harness.eventuallyGone(TYPES.waits, key);
 });
 
+Deno.test("the engine shows a call that takes long", async () => {
+  const gate = Promise.withResolvers<void>();
+  const controller = defineController({
+    name: "test.SlowController",
+    primary: Source,
+    output: Target,
+    plan: (): Plan<typeof Target, string> => ({ kind: "write", action: "go", spec: {} }),
+    act: () => gate.promise,
+  });
+  await using harness = startHarness(controller, { shows: TYPES });
+  await harness.create(Source, "a", {});
+  const { spec } = await harness.eventually(TYPES.waits, "test.SlowController/a");
+  strictEqual(spec.state, "acting");
+  gate.resolve();
+  await harness.eventuallyGone(TYPES.waits, "test.SlowController/a");
+});
+
 Deno.test("the engine takes back what it showed before a restart", async () => {
   await using harness = startHarness(CONTROLLER, { shows: TYPES });
   await harness.create(Source, "a", {});

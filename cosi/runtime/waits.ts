@@ -8,8 +8,11 @@
 
 import type { Ref } from "../resource.ts";
 
-/** `stopped`: another attempt is made only after an input changed. */
-export type WaitState = "waiting" | "failing" | "stopped";
+/**
+ * `acting`: a call to the outside is under way; `stopped`: another attempt is made only after an input
+ * changed.
+ */
+export type WaitState = "waiting" | "acting" | "failing" | "stopped";
 
 /** One item that is not done. */
 export interface ItemWait {

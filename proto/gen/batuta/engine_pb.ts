@@ -48,7 +48,7 @@ export type ControllerWaitSpec = Message<"batuta.ControllerWaitSpec"> & {
   itemId: string;
 
   /**
-   * "waiting": a change wakes it. "failing": the last attempts failed, another one follows by itself.
+   * "waiting": a change wakes it. "acting": a call to the outside is under way. "failing": the last attempts failed, another one follows by itself.
    * "stopped": another attempt follows only after an input changed.
    *
    * @generated from field: string state = 4;
