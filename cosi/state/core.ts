@@ -14,16 +14,10 @@ import { CodedError } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/log.ts";
 import type { Instant, Kind, Ref } from "../resource.ts";
 import type { Store, StoreImage } from "../store/store.ts";
-import {
-  bookmarkOutOfHistory,
-  type Epoch,
-  EPOCHS_KEPT,
-  newCookie,
-  resolveBookmark,
-} from "./bookmark.ts";
+import { type Epoch, EPOCHS_KEPT, newCookie } from "./bookmark.ts";
 import { type Change, CommitQueue } from "./commit_queue.ts";
 import { type HistoryLimits, KindEvent } from "./history.ts";
-import { KindTable } from "./kind_table.ts";
+import type { KindTable } from "./kind_table.ts";
 import { RawResource } from "./raw_resource.ts";
 import {
   decideCreate,
@@ -45,6 +39,8 @@ import type {
   WatchOptions,
   WriteOptions,
 } from "./state.ts";
+import { Tables } from "./tables.ts";
+import { startPosition } from "./watch_start.ts";
 import { Watcher, type WatcherOptions } from "./watcher.ts";
 
 /** Events of a kind that are kept: enough for a burst over many machines, bounded in bytes. */
@@ -116,23 +112,20 @@ export async function openState(options: StateOptions): Promise<StateCore> {
 class Core implements StateCore {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #isEphemeral: (type: string) => boolean;
-  readonly #limits: HistoryLimits;
   readonly #epochs: readonly Epoch[];
   readonly #cookie: bigint;
   readonly #queue: CommitQueue;
   #closed = false;
-  /** By namespace, then by type. */
-  readonly #tables = new Map<string, Map<string, KindTable>>();
+  readonly #tables: Tables;
 
   constructor(options: StateOptions, image: StoreImage, epochs: readonly Epoch[]) {
     this.#store = options.store;
     this.#clock = options.clock ?? systemClock;
-    this.#isEphemeral = options.isEphemeral ?? (() => false);
-    this.#limits = { ...HISTORY, ...options.history };
+    const limits = { ...HISTORY, ...options.history };
+    this.#tables = new Tables(options.isEphemeral ?? (() => false), limits);
     this.#epochs = epochs;
     this.#cookie = epochs[epochs.length - 1]?.cookie ?? 0n;
-    for (const kind of image.kinds) this.#table(kind, kind.revision);
+    for (const kind of image.kinds) this.#tables.obtain(kind, kind.revision);
     this.#queue = new CommitQueue({
       store: options.store,
       revision: image.revision,
@@ -143,28 +136,7 @@ class Core implements StateCore {
 
   /** Takes in a resource that the store held. */
   restore(resource: RawResource): void {
-    this.#table(resource.metadata).put(resource);
-  }
-
-  #find({ namespace, type }: Kind): KindTable | undefined {
-    return this.#tables.get(namespace)?.get(type);
-  }
-
-  #table({ namespace, type }: Kind, lastRevision = 0): KindTable {
-    let byType = this.#tables.get(namespace);
-    if (byType === undefined) this.#tables.set(namespace, byType = new Map());
-    let table = byType.get(type);
-    if (table === undefined) {
-      table = new KindTable({
-        namespace,
-        type,
-        ephemeral: this.#isEphemeral(type),
-        limits: this.#limits,
-        lastRevision,
-      });
-      byType.set(type, table);
-    }
-    return table;
+    this.#tables.obtain(resource.metadata).put(resource);
   }
 
   #now(): Instant {
@@ -192,38 +164,26 @@ class Core implements StateCore {
   }
 
   peek(ref: Ref): RawResource | undefined {
-    return this.#find(ref)?.get(ref.id);
+    return this.#tables.find(ref)?.get(ref.id);
   }
 
   snapshot(kind: Kind, selection: Selection = {}): readonly RawResource[] {
     const matcher = compileSelection(selection);
-    const found = this.#find(kind)?.candidates(selection.labelQueries ?? []) ?? [];
+    const found = this.#tables.find(kind)?.candidates(selection.labelQueries ?? []) ?? [];
     return matcher === undefined ? found : found.filter(matcher);
   }
 
   kinds(): readonly Kind[] {
-    const kinds: Kind[] = [];
-    for (const byType of this.#tables.values()) {
-      for (const { namespace, type } of byType.values()) kinds.push({ namespace, type });
-    }
-    return kinds;
+    return Array.from(this.#tables.all(), ({ namespace, type }) => ({ namespace, type }));
   }
 
   resourceCounts(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>();
-    for (const [namespace, byType] of this.#tables) {
-      let count = 0;
-      for (const table of byType.values()) count += table.size;
-      counts.set(namespace, count);
-    }
-    return counts;
+    return this.#tables.counts();
   }
 
   watchCount(): number {
     let count = 0;
-    for (const byType of this.#tables.values()) {
-      for (const table of byType.values()) count += table.listenerCount;
-    }
+    for (const table of this.#tables.all()) count += table.listenerCount;
     return count;
   }
 
@@ -234,14 +194,14 @@ class Core implements StateCore {
 
   async list(kind: Kind, selection: Selection = {}): Promise<readonly RawResource[]> {
     const matcher = compileSelection(selection);
-    const found = this.#find(kind)?.candidates(selection.labelQueries ?? []) ?? [];
+    const found = this.#tables.find(kind)?.candidates(selection.labelQueries ?? []) ?? [];
     return matcher === undefined ? found : await select(found, matcher);
   }
 
   async create(draft: ResourceDraft, options: WriteOptions = {}): Promise<RawResource> {
     const now = this.#now();
     const created = await this.#queue.submit(
-      this.#table(draft.metadata),
+      this.#tables.obtain(draft.metadata),
       draft.metadata.id,
       (stored) => decideCreate(stored, draft, options, now),
     );
@@ -277,7 +237,7 @@ class Core implements StateCore {
     ref: Ref,
     decide: (stored: RawResource | undefined) => RawResource | undefined,
   ): Promise<RawResource | undefined> {
-    const table = this.#find(ref);
+    const table = this.#tables.find(ref);
     if (table === undefined) return Promise.reject(notFound(ref));
     return this.#queue.submit(table, ref.id, decide);
   }
@@ -318,7 +278,7 @@ class Core implements StateCore {
   }
 
   openWatch(ref: Ref, options: WatchOptions): Watcher {
-    const table = this.#table(ref);
+    const table = this.#tables.obtain(ref);
     const { history } = table;
     let position = this.#startPosition(table, options, ref.id);
     const initial: StateEvent[] = [];
@@ -348,19 +308,10 @@ class Core implements StateCore {
   }
 
   async openKindWatch(kind: Kind, options: WatchKindOptions): Promise<Watcher> {
-    const table = this.#table(kind);
+    const table = this.#tables.obtain(kind);
     const { history } = table;
     const matcher = compileSelection(options);
-    if (
-      options.bootstrapContents &&
-      (options.startFromBookmark !== undefined || (options.tailEvents ?? 0) > 0)
-    ) {
-      throw new CodedError(
-        "invalidArgument",
-        "Cannot watch: a bootstrap goes neither with tail events nor with a bookmark",
-      );
-    }
-    const position = this.#startPosition(table, options, undefined) ?? history.head;
+    const position = this.#startPosition(table, options) ?? history.head;
     const revision = history.lastRevision;
     const contents = options.bootstrapContents
       ? table.candidates(options.labelQueries ?? [])
@@ -380,46 +331,25 @@ class Core implements StateCore {
     return watcher;
   }
 
+  #startPosition(table: KindTable, options: WatchKindOptions, id?: string): number | undefined {
+    return startPosition({
+      table,
+      id,
+      options,
+      epochs: this.#epochs,
+      revision: this.#queue.revision,
+    });
+  }
+
   #open(options: WatcherOptions): Watcher {
     if (this.#closed) throw new CodedError("unavailable", "Cannot watch: the state is closed");
     return new Watcher(options);
   }
 
-  /** Where in the history a watch with a tail or a bookmark begins. */
-  #startPosition(
-    table: KindTable,
-    { tailEvents = 0, startFromBookmark }: WatchOptions,
-    id: string | undefined,
-  ): number | undefined {
-    const { history } = table;
-    if (startFromBookmark !== undefined) {
-      if (tailEvents > 0) {
-        throw new CodedError(
-          "invalidArgument",
-          "Cannot watch: tail events do not go with a bookmark",
-        );
-      }
-      const revision = resolveBookmark(startFromBookmark, this.#epochs, !table.ephemeral);
-      const position = history.positionAfter(revision);
-      if (position === undefined || revision > this.#queue.revision) throw bookmarkOutOfHistory();
-      return position;
-    }
-    if (tailEvents <= 0) return undefined;
-    if (id === undefined) return Math.max(history.first, history.head - tailEvents);
-    let position = history.head;
-    for (let left = tailEvents; left > 0 && position > history.first;) {
-      position--;
-      if (history.at(position)?.resource.metadata.id === id) left--;
-    }
-    return position;
-  }
-
   async close(): Promise<void> {
     await this.#queue.close();
     this.#closed = true;
-    for (const byType of this.#tables.values()) {
-      for (const table of byType.values()) table.closeListeners();
-    }
+    for (const table of this.#tables.all()) table.closeListeners();
     await this.#store.close();
   }
 }
