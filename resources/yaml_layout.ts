@@ -19,7 +19,11 @@ export type YamlNode =
   /** A number, boolean, null or empty collection, written as it stands. */
   | { readonly raw: string }
   | { readonly string: string; readonly kind?: ScalarKind; readonly style?: ScalarStyle }
-  | { readonly entries: readonly (readonly [string, YamlNode])[] }
+  | {
+    readonly entries: readonly (readonly [string, YamlNode])[];
+    /** The keys are numbers or booleans, written as they stand. */
+    readonly hasRawKeys?: boolean;
+  }
   | { readonly items: readonly YamlNode[] };
 
 /** The indent of what stands under a mapping entry that is itself indented by `indent`. */
@@ -43,17 +47,17 @@ function writeAfter(prefix: string, { text, endsLine }: WrittenScalar): string {
   return `${prefix} ${text}${endsLine ? "" : "\n"}`;
 }
 
-function writeEntry(key: string, value: YamlNode, indent: number): string {
+function writeEntry(key: string, value: YamlNode, indent: number, isRaw: boolean): string {
   const body = under(indent);
   const inline = writeInline(value, body);
-  if (needsExplicitKey(key)) {
+  if (!isRaw && needsExplicitKey(key)) {
     const head = writeAfter(`${pad(indent)}?`, writeString(key, body));
     const colon = `${pad(indent)}:`;
     if (inline !== undefined) return head + writeAfter(colon, inline);
     // The first entry stands on the line of the colon, in the column of the others.
     return head + colon.padEnd(body) + writeBlock(value, body).slice(body);
   }
-  const head = `${pad(indent)}${writeString(key, body).text}:`;
+  const head = `${pad(indent)}${isRaw ? key : writeString(key, body).text}:`;
   return inline === undefined ? `${head}\n${writeBlock(value, body)}` : writeAfter(head, inline);
 }
 
@@ -65,7 +69,8 @@ function writeItem(value: YamlNode, indent: number): string {
 
 function writeBlock(node: YamlNode, indent: number): string {
   if ("entries" in node) {
-    return node.entries.map(([key, value]) => writeEntry(key, value, indent)).join("");
+    const { entries, hasRawKeys = false } = node;
+    return entries.map(([key, value]) => writeEntry(key, value, indent, hasRawKeys)).join("");
   }
   if ("items" in node) return node.items.map((item) => writeItem(item, indent)).join("");
   return "";

@@ -200,6 +200,7 @@ function fieldNode(field: DescField, value: unknown, decompress: Decompress): Ya
         entries: Object.entries(value as Fields)
           .toSorted(([left], [right]) => compareMapKeys(field.mapKey, left, right))
           .map(([key, item]) => [key, elementNode(field, item, decompress)]),
+        hasRawKeys: field.mapKey !== ScalarType.STRING,
       };
   }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
-import { type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
+import { create, type DescMessage, fromBinary, type Message } from "@bufbuild/protobuf";
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { zstdDecompressSync } from "node:zlib";
 import { CATALOGUE } from "./catalogue.ts";
+import { ClusterStatusMetric } from "./cluster/cluster_status_metric.ts";
 import { renderYaml } from "./yaml_layout.ts";
 import { compareKeys, writeDoubleNumber } from "./yaml_scalar.ts";
 import { encodeYamlSpec } from "./yaml_spec.ts";
@@ -102,6 +103,14 @@ Deno.test({
       deepStrictEqual(keys.toSorted(compareKeys), order);
     }
   },
+});
+
+Deno.test("encodeYamlSpec() writes numbers as keys without quotes, by value", () => {
+  const spec = create(ClusterStatusMetric.schema, { phases: { "10": 1, "-2": 3, "9": 4 } });
+  strictEqual(
+    encodeYamlSpec(ClusterStatusMetric.schema, spec),
+    "notreadycount: 0\nphases:\n    -2: 3\n    9: 4\n    10: 1\n",
+  );
 });
 
 Deno.test({
