@@ -3,7 +3,8 @@
 /**
  * Chooses the disk that a machine is installed on, and says of every other why not.
  *
- * The user's choice stands; without one it is the smallest disk that is large enough.
+ * The user's choice stands, a path or an expression; without one it is the smallest disk that is
+ * large enough. Among several that an expression selects it is the smallest, too.
  *
  * @module
  */
@@ -21,6 +22,7 @@ import type { MachineStatusSpec_HardwareStatus_BlockDevice as BlockDevice } from
 import { MachineInstallDiskConfig } from "../../resources/machine/machine_install_disk_config.ts";
 import { MachineInstallDiskStatus } from "../../resources/machine/machine_install_disk_status.ts";
 import { MachineStatus } from "../../resources/machine/machine_status.ts";
+import { compileDiskSelector } from "./disk_selector.ts";
 
 /** What the choice depends on besides the machine. */
 export interface InstallDiskFacts {
@@ -54,7 +56,7 @@ export function planMachineInstallDiskStatus(
     const skipReason = skipReasonOf(device);
     return { devPath: device.devPath, selectable: skipReason === "", skipReason };
   });
-  const choice = wanted === undefined ? smallest(devices) : explicit(wanted, devices);
+  const choice = wanted === undefined ? automatic(devices) : explicit(wanted, devices);
   const selection = JSON.stringify([wanted?.spec.disk, wanted?.spec.diskSelector, disks]);
   return {
     kind: "write",
@@ -78,25 +80,39 @@ function skipReasonOf(device: BlockDevice): string {
   return device.size < MINIMUM_BYTES ? "it is smaller than 5 GB" : "";
 }
 
-function smallest(devices: readonly BlockDevice[]): Choice {
+function automatic(devices: readonly BlockDevice[]): Choice {
   // What is installed already stays where it is.
   const system = devices.find((device) => device.systemDisk);
   if (system !== undefined) return { disk: system.devPath, message: "" };
+  return smallest(devices, "the machine has no disk that is large enough");
+}
+
+function smallest(devices: readonly BlockDevice[], message: string): Choice {
   const [first] = devices.filter((device) => skipReasonOf(device) === "").sort((a, b) =>
     a.size < b.size ? -1 : a.size > b.size ? 1 : a.devPath < b.devPath ? -1 : 1
   );
-  return first === undefined
-    ? { disk: "", message: "the machine has no disk that is large enough" }
-    : { disk: first.devPath, message: "" };
+  return first === undefined ? { disk: "", message } : { disk: first.devPath, message: "" };
+}
+
+function bySelector(expression: string, devices: readonly BlockDevice[]): Choice {
+  const select = compileDiskSelector(expression);
+  const selections = devices.map((device) => ({ device, selection: select(device) }));
+  const failed = selections.map(({ selection }) => selection).find((each) => "error" in each);
+  if (failed !== undefined) {
+    return { disk: "", message: `disk selector "${expression}" cannot be used: ${failed.error}` };
+  }
+  const selected = selections.filter(({ selection }) =>
+    "isSelected" in selection && selection.isSelected
+  );
+  const message = `disk selector "${expression}" selects no disk that can be used`;
+  return smallest(selected.map(({ device }) => device), message);
 }
 
 function explicit(
   { spec }: Resource<typeof MachineInstallDiskConfig>,
   devices: readonly BlockDevice[],
 ): Choice {
-  if (spec.diskSelector !== "") {
-    return { disk: "", message: "disk selectors are not supported: name the disk" };
-  }
+  if (spec.diskSelector !== "") return bySelector(spec.diskSelector, devices);
   const device = devices.find(({ devPath, symlinks }) =>
     devPath === spec.disk || symlinks.includes(spec.disk)
   );

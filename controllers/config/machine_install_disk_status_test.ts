@@ -65,7 +65,10 @@ Deno.test("planMachineInstallDiskStatus() never falls back from what the user na
   const cases = [
     [{ disk: "/dev/sdz" }, 'the machine has no disk "/dev/sdz"'],
     [{ disk: "/dev/sdb" }, 'disk "/dev/sdb" cannot be used: it is smaller than 5 GB'],
-    [{ diskSelector: "disk.size > 1u" }, "disk selectors are not supported: name the disk"],
+    [
+      { diskSelector: "disk.size > 1u * TB" },
+      'disk selector "disk.size > 1u * TB" selects no disk that can be used',
+    ],
   ] as const;
   for (const [wanted, message] of cases) {
     const spec = choose([SMALL, HDD], wanted);
@@ -82,4 +85,32 @@ Deno.test("planMachineInstallDiskStatus() changes its hash with the choice and t
   ].map(({ selectionHash }) => selectionHash);
   strictEqual(new Set(hashes).size, 3);
   strictEqual(choose([HDD]).selectionHash, hashes[0]);
+});
+
+Deno.test("planMachineInstallDiskStatus() takes the smallest disk that an expression selects", () => {
+  const disks = [SMALL, NVME, HDD, CD, STICK];
+  const cases = [
+    ["true", "/dev/sda"],
+    ["disk.size > 100u * GB", "/dev/nvme0n1"],
+    ["disk.size >= 93u * GiB && !disk.readonly", "/dev/sda"],
+    ["glob('/dev/nvme*', disk.dev_path)", "/dev/nvme0n1"],
+    ["disk.dev_path.matches('sd[a-z]$') && !system_disk", "/dev/sda"],
+  ] as const;
+  for (const [diskSelector, disk] of cases) {
+    strictEqual(choose(disks, { diskSelector }).disk, disk, diskSelector);
+  }
+});
+
+Deno.test("planMachineInstallDiskStatus() says what is wrong with an expression", () => {
+  const cases = [
+    ["disk.size >", /is not valid/],
+    ["nobody.knows", /cannot be evaluated/],
+    ["disk.size + 1", /cannot be evaluated/],
+    ["disk.dev_path", /must be true or false/],
+  ] as const;
+  for (const [diskSelector, reason] of cases) {
+    const { disk, message } = choose([HDD], { diskSelector });
+    strictEqual(disk, "");
+    strictEqual(reason.test(message ?? ""), true, diskSelector);
+  }
 });
