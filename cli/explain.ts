@@ -124,11 +124,14 @@ class Walk {
         reasons.push({ text: `${name} writes it, but has not observed it`, because: [] });
       } else if (primaryLabel === "") {
         const { namespace, type } = primary;
-        const origin = await this.resource({ namespace, type, id: ref.id }, depth);
-        reasons.push({
-          text: `${name} writes it for the ${type} of the same ID`,
-          because: [origin],
-        });
+        const declined = this.#waits.get(`${type}/${ref.id}`)?.find(({ controller, state }) =>
+          controller === name && state === "declined"
+        );
+        const origin = declined === undefined
+          ? await this.resource({ namespace, type, id: ref.id }, depth)
+          : { text: this.#describe(declined), because: [] };
+        const text = `${name} writes it for the ${type} of the same ID`;
+        reasons.push({ text, because: [origin] });
       } else {
         const waits = [...this.#waits.values()].flat().filter(({ controller }) =>
           controller === name
@@ -146,7 +149,10 @@ class Walk {
   /** What controllers wait for at a resource that exists. */
   async #whyHere(stored: RawResource, depth: number): Promise<Explanation[]> {
     const { type, id, phase, finalizers, namespace } = stored.metadata;
-    const waits = this.#waits.get(`${type}/${id}`) ?? [];
+    // What a controller declines is where it should be.
+    const waits = (this.#waits.get(`${type}/${id}`) ?? []).filter(({ state }) =>
+      state !== "declined"
+    );
     const reasons: Explanation[] = [];
     for (const wait of waits) {
       const blockers = wait.blockers.map(({ namespace, type, id }) => ({ namespace, type, id }));
@@ -225,6 +231,8 @@ class Walk {
     switch (state) {
       case "stopped":
         return `${controller} gave up${ago} until an input changes: ${reason}`;
+      case "declined":
+        return `${controller} makes nothing of it: ${reason}`;
       case "acting":
         return `${controller} has been at work${ago}: ${reason}`;
       case "failing":

@@ -82,12 +82,13 @@ function putWait(
   type: ResourceType,
   id: string,
   reason: string,
+  waitState = "waiting",
 ): void {
   put(state, ControllerWait, `${controller}/${id}`, {
     controller,
     itemType: type.type,
     itemId: id,
-    state: "waiting",
+    state: waitState,
     reason,
     since: timestampFromMs(NOW_MS - 180_000),
   });
@@ -121,6 +122,18 @@ Deno.test("explain() names the wait of the item that something missing is made o
     lines.at(-2),
     "  machine.MachineController has waited for 3m: link has no address",
   );
+});
+
+Deno.test("explain() tells why a controller makes nothing of what there is", async () => {
+  const state = openWorld();
+  put(state, Link, "m", {});
+  putWait(state, "machine.MachineController", Link, "m", "it is not accepted", "declined");
+  deepStrictEqual((await textOf(state, Machine, "m")).slice(-3), [
+    "In the way:",
+    "  machine.MachineController makes nothing of it: it is not accepted",
+    "",
+  ]);
+  ok((await textOf(state, Link, "m")).includes("Nothing waits for anything."));
 });
 
 Deno.test("explain() goes down to what is made of a resource while something waits there", async () => {

@@ -176,11 +176,12 @@ export class ControllerRun {
     }
   }
 
-  #succeeded(id: string, { waiting, blockers = [] }: ItemResult): void {
+  #succeeded(id: string, { waiting, declined, blockers = [] }: ItemResult): void {
     const { waits, clock } = this.#shared;
     this.#attempts.delete(id);
     this.#stopped.delete(id);
-    if (waiting === undefined) {
+    const reason = waiting ?? declined;
+    if (reason === undefined) {
       waits.clear(this.name, id);
       return;
     }
@@ -188,8 +189,8 @@ export class ControllerRun {
       controller: this.name,
       type: this.#itemType,
       id,
-      state: "waiting",
-      reason: waiting,
+      state: waiting === undefined ? "declined" : "waiting",
+      reason,
       blockers,
       attempts: 0,
       sinceMs: clock.nowMs(),

@@ -27,6 +27,8 @@ import type { Tracer } from "./tracing.ts";
 export interface ItemResult {
   /** Why the item is not where it should be; absent when it is. */
   readonly waiting?: string;
+  /** Why there shall be no output for an item that exists. */
+  readonly declined?: string;
   /** What it waits for, where the engine knows. */
   readonly blockers?: readonly Ref[];
   readonly retryAfterMs?: number;
@@ -101,8 +103,11 @@ class Run {
     switch (plan.kind) {
       case "wait":
         return waitingFor(plan);
-      case "destroy":
-        return await this.#release(raw, primary);
+      case "destroy": {
+        const result = await this.#release(raw, primary);
+        if (result.waiting !== undefined || raw.metadata.phase !== "running") return result;
+        return { declined: plan.reason };
+      }
       case "write":
         await this.#hold(controller.keepsPrimary ? [...inputs, raw] : inputs);
         return await this.#write(primary, facts, plan);

@@ -14,6 +14,7 @@ import {
 } from "../controller.ts";
 import type { Resource } from "../resource.ts";
 import { type Harness, startHarness } from "../testing.ts";
+import type { ItemWait } from "./waits.ts";
 import { Extra, PARENT, Source, Target } from "./test_types.ts";
 
 const NAME = "test.OutputController";
@@ -139,6 +140,9 @@ Deno.test("an output of somebody else is neither overwritten nor removed", async
   ok(reason.includes("belongs to a user"), reason);
   await harness.update(Source, "a", { managementAddress: "none" });
   await harness.eventually(Source, "a", ({ metadata }) => deepStrictEqual(metadata.finalizers, []));
+  const declined = ({ state }: ItemWait): void => strictEqual(state, "declined");
+  const wait = await harness.eventuallyWaits(NAME, "a", declined);
+  strictEqual(wait.reason, "there is no address");
   await harness.eventually(Target, "a", ({ spec }) => strictEqual(spec.linkId, "by hand"));
 });
 

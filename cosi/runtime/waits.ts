@@ -10,9 +10,9 @@ import type { Ref } from "../resource.ts";
 
 /**
  * `acting`: a call to the outside is under way; `stopped`: another attempt is made only after an input
- * changed.
+ * changed; `declined`: the plan is that there be no output.
  */
-export type WaitState = "waiting" | "acting" | "failing" | "stopped";
+export type WaitState = "waiting" | "acting" | "failing" | "stopped" | "declined";
 
 /** One item that is not done. */
 export interface ItemWait {

@@ -47,7 +47,9 @@ export async function findDifferences(world: World): Promise<string[]> {
   problems.push(...await portProblems(state, sources));
   problems.push(...stuck(sources, [...extras.values()], groups, expected.parts));
   for (const { controller, id, state, reason } of runtime?.waits.list() ?? []) {
-    if (state !== "waiting") problems.push(`${controller} ${id} is ${state}: ${reason}`);
+    if (state !== "waiting" && state !== "declined") {
+      problems.push(`${controller} ${id} is ${state}: ${reason}`);
+    }
   }
   return problems;
 }

@@ -49,7 +49,8 @@ export type ControllerWaitSpec = Message<"batuta.ControllerWaitSpec"> & {
 
   /**
    * "waiting": a change wakes it. "acting": a call to the outside is under way. "failing": the last attempts failed, another one follows by itself.
-   * "stopped": another attempt follows only after an input changed.
+   * "stopped": another attempt follows only after an input changed. "declined": the controller decided
+   * that there be no output.
    *
    * @generated from field: string state = 4;
    */
