@@ -53,6 +53,8 @@ export interface Tunnel {
   readonly address: string;
   readonly serverAddress: string;
   readonly net: TunnelNet;
+  /** Its packets go over gRPC instead of UDP. */
+  readonly isOverGrpc: boolean;
 }
 
 /** How the machine API answers. */

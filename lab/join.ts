@@ -13,7 +13,7 @@ import { canonicalIpv6, isTunnelAddress, parseIpv4, parseIpv6 } from "../link/ad
 import { type Device, startDevice } from "../link/device.ts";
 import { generateKey, type KeyPair } from "../link/keys.ts";
 import { ProvisionService } from "../proto/gen/siderolink/link_pb.ts";
-import { createChannel, createClient } from "../rpc/client.ts";
+import { type Channel, createChannel, createClient } from "../rpc/client.ts";
 import type { ByteStream } from "../rpc/stream.ts";
 import { dialTcp } from "../rpc/tcp.ts";
 import { wrapTlsClient } from "../rpc/tls.ts";
@@ -22,6 +22,7 @@ import { effectiveUuid } from "./inventory.ts";
 import { formatHostPort, type HostPort, type JoinEndpoint } from "./kernel_args.ts";
 import { countCall } from "./machine_core.ts";
 import { publishNetwork } from "./network.ts";
+import { relayPackets } from "./packet_relay.ts";
 import { META_UNIQUE_TOKEN } from "./status.ts";
 
 /** A node gives up one call after this time. */
@@ -43,6 +44,8 @@ interface Identity {
 
 interface Provisioned {
   readonly endpoints: readonly string[];
+  /** Where packets go over gRPC; empty for UDP. */
+  readonly virtualEndpoint: string;
   readonly publicKey: string;
   readonly address: string;
   readonly serverAddress: string;
@@ -63,7 +66,13 @@ export async function keepJoined(boot: Boot): Promise<void> {
         const provisioned = await provision(boot, identity, key);
         failures = 0;
         const device = await deviceFor(boot, key, provisioned, joined);
-        await keepPeer(boot, device, provisioned, identity);
+        await withRelay(
+          boot,
+          device,
+          provisioned,
+          identity,
+          () => keepPeer(boot, device, provisioned, identity),
+        );
       } catch (error) {
         if (signal.aborted) return;
         failures++;
@@ -94,11 +103,7 @@ function sameIdentity(a: Identity, b: Identity | undefined): boolean {
 
 async function provision(boot: Boot, identity: Identity, key: KeyPair): Promise<Provisioned> {
   const { endpoint, uuid, uniqueToken } = identity;
-  const channel = createChannel({
-    dial: (signal) => dialProvision(endpoint, signal),
-    authority: formatHostPort(endpoint),
-    scheme: endpoint.tls ? "https" : "http",
-  });
+  const channel = provisionChannel(endpoint);
   countCall(boot.core, "Provision");
   try {
     const reply = await createClient(ProvisionService, channel).provision({
@@ -109,11 +114,12 @@ async function provision(boot: Boot, identity: Identity, key: KeyPair): Promise<
       ...(endpoint.joinToken === "" ? {} : { joinToken: endpoint.joinToken }),
       ...(endpoint.overGrpc ? { wireguardOverGrpc: true } : {}),
     }, { timeoutMs: PROVISION_TIMEOUT_MS, signal: boot.signal });
-    if (reply.grpcPeerAddrPort !== "") {
-      throw new CodedError("unimplemented", "Cannot join: WireGuard over gRPC is not emulated");
+    if (reply.grpcPeerAddrPort !== "" && !endpoint.overGrpc) {
+      throw new CodedError("failedPrecondition", "Cannot join: told to use gRPC without asking");
     }
     return {
       endpoints: unswapped(reply.serverEndpoint),
+      virtualEndpoint: reply.grpcPeerAddrPort,
       publicKey: reply.serverPublicKey,
       address: canonicalIpv6(reply.nodeAddressPrefix),
       serverAddress: canonicalIpv6(reply.serverAddress),
@@ -121,6 +127,14 @@ async function provision(boot: Boot, identity: Identity, key: KeyPair): Promise<
   } finally {
     channel.close();
   }
+}
+
+function provisionChannel(endpoint: JoinEndpoint): Channel {
+  return createChannel({
+    dial: (signal) => dialProvision(endpoint, signal),
+    authority: formatHostPort(endpoint),
+    scheme: endpoint.tls ? "https" : "http",
+  });
 }
 
 async function dialProvision(
@@ -154,7 +168,7 @@ function unswapped(endpoints: readonly string[]): string[] {
 async function deviceFor(
   boot: Boot,
   key: KeyPair,
-  { address, serverAddress }: Provisioned,
+  { address, serverAddress, virtualEndpoint }: Provisioned,
   joined: { device?: Device; address?: string },
 ): Promise<Device> {
   const { core } = boot;
@@ -171,10 +185,35 @@ async function deviceFor(
   });
   joined.device = device;
   joined.address = address;
-  boot.tunnel = { address, serverAddress, net: device.net };
+  boot.tunnel = { address, serverAddress, net: device.net, isOverGrpc: virtualEndpoint !== "" };
   publishNetwork(boot);
   core.changed.fire();
   return device;
+}
+
+/** Runs with a stream for the packets, if the server wants one. */
+async function withRelay(
+  boot: Boot,
+  device: Device,
+  { virtualEndpoint }: Provisioned,
+  { endpoint }: Identity,
+  run: () => Promise<void>,
+): Promise<void> {
+  if (virtualEndpoint === "") return await run();
+  const stop = new AbortController();
+  const relaying = relayPackets(
+    boot,
+    device,
+    virtualEndpoint,
+    () => provisionChannel(endpoint),
+    AbortSignal.any([boot.signal, stop.signal]),
+  );
+  try {
+    await run();
+  } finally {
+    stop.abort();
+    await relaying;
+  }
 }
 
 /** Keeps the peer up; returns when all endpoints were tried in vain or the identity changed. */

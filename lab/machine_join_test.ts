@@ -112,3 +112,21 @@ Deno.test("startMachine() loses unwritten META with its power, unless it is inst
     await reach(machine, ({ stage }) => stage === "maintenance");
     assert.equal(new Set(server.joins.map(({ publicKey }) => publicKey)).size, 2);
   }));
+
+Deno.test("startMachine() carries its tunnel over gRPC when its arguments say so", async () => {
+  const server = await startTestServer();
+  const machine = startMachine({
+    kernelArgs: server.kernelArgs.replace("?jointoken=", "?grpc_tunnel=true&jointoken="),
+    bindAddress: "127.0.0.1",
+  });
+  try {
+    const api = await maintenanceApi(server, machine);
+    await api.version({});
+    assert.equal(server.joins[0]?.overGrpc, true);
+    const [stats] = (await server.device.peers.stats()).values();
+    assert.match(stats?.endpoint ?? "", /^\[fdae:41e4:649b:9304:/);
+  } finally {
+    await machine.close();
+    await server.close();
+  }
+});

@@ -36,6 +36,10 @@ import { type Boot, isControlPlane } from "./boot.ts";
 import type { MachineConfig } from "./machine_config.ts";
 import type { ClusterWorld } from "./world.ts";
 
+/** Names of the tunnel's link: a kernel's WireGuard, or a device in user space. */
+const TUNNEL_LINK = "siderolink";
+const GRPC_TUNNEL_LINK = "siderolinktun";
+
 /** MTU of the tunnel. */
 const TUNNEL_MTU = 1280;
 
@@ -61,12 +65,15 @@ export function publishNetwork(boot: Boot): void {
     }),
   );
   const addresses = [prefix(hardware.address, 24)];
-  if (boot.tunnel === undefined) boot.resources.remove("LinkStatuses.net.talos.dev", "siderolink");
-  else {
+  if (boot.tunnel === undefined) {
+    for (const link of [TUNNEL_LINK, GRPC_TUNNEL_LINK]) {
+      boot.resources.remove("LinkStatuses.net.talos.dev", link);
+    }
+  } else {
     addresses.push(prefix(boot.tunnel.address, 64));
     boot.resources.put(
       "LinkStatuses.net.talos.dev",
-      "siderolink",
+      boot.tunnel.isOverGrpc ? GRPC_TUNNEL_LINK : TUNNEL_LINK,
       LinkStatusSpecSchema,
       create(LinkStatusSpecSchema, {
         index: 2,

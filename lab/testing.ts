@@ -10,7 +10,13 @@
 import { systemClock } from "../base/clock.ts";
 import { CodedError } from "../base/errors.ts";
 import { silentLogger } from "../base/log.ts";
-import { randomNodeAddress, SERVER_ADDRESS } from "../link/addresses.ts";
+import {
+  randomNodeAddress,
+  randomVirtualAddress,
+  SERVER_ADDRESS,
+  VIRTUAL_PORT,
+} from "../link/addresses.ts";
+import { wireguardOverGrpcService } from "../link/wireguard_over_grpc.ts";
 import { type Device, startDevice } from "../link/device.ts";
 import { eventSinkService, type MachineEvent } from "../link/events.ts";
 import { generateKey } from "../link/keys.ts";
@@ -77,32 +83,40 @@ export async function startTestServer(): Promise<TestServer> {
     log: silentLogger,
   });
   const arrived = createSignal();
+  // One machine alone may come over gRPC here.
+  const virtualEndpoint = `[${randomVirtualAddress()}]:${VIRTUAL_PORT}`;
   const joins: JoinRequest[] = [];
   const addresses = new Map<string, string>();
   const provision = createRpcServer({
     log: silentLogger,
-    services: [provisionService({
-      join: async (request) => {
-        joins.push(request);
-        arrived.fire();
-        if (request.joinToken.reveal() !== TEST_TOKEN) {
-          throw new CodedError("permissionDenied", "Join refused: wrong token");
-        }
-        const address = addresses.get(request.machineId) ?? randomNodeAddress();
-        addresses.set(request.machineId, address);
-        await device.peers.put(request.machineId, {
-          publicKey: request.publicKey,
-          allowedIp: address,
-        });
-        return {
-          serverEndpoints: [`127.0.0.1:${device.port}`],
-          serverPublicKey: key.publicKey,
-          serverAddress: SERVER_ADDRESS,
-          nodeAddressPrefix: `${address}/64`,
-          virtualEndpoint: "",
-        };
-      },
-    })],
+    services: [
+      provisionService({
+        join: async (request) => {
+          joins.push(request);
+          arrived.fire();
+          if (request.joinToken.reveal() !== TEST_TOKEN) {
+            throw new CodedError("permissionDenied", "Join refused: wrong token");
+          }
+          const address = addresses.get(request.machineId) ?? randomNodeAddress();
+          addresses.set(request.machineId, address);
+          await device.peers.put(request.machineId, {
+            publicKey: request.publicKey,
+            allowedIp: address,
+          });
+          return {
+            serverEndpoints: [`127.0.0.1:${device.port}`],
+            serverPublicKey: key.publicKey,
+            serverAddress: SERVER_ADDRESS,
+            nodeAddressPrefix: `${address}/64`,
+            virtualEndpoint: request.overGrpc ? virtualEndpoint : "",
+          };
+        },
+      }),
+      wireguardOverGrpcService({
+        packets: device.packets,
+        isAllowed: (endpoint) => endpoint === virtualEndpoint,
+      }),
+    ],
   });
   const listener = listenTcp({ hostname: "127.0.0.1", port: 0 });
   const sinks = await startSinks(device, addresses, arrived);
