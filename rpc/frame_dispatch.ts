@@ -21,7 +21,7 @@ import {
   protocolFault,
   Setting,
 } from "./frames.ts";
-import type { FrameReader } from "./frame_reader.ts";
+import { type FrameReader, MORE_TO_PARSE } from "./frame_reader.ts";
 import { HeaderBlocks } from "./header_blocks.ts";
 import type { Session } from "./session.ts";
 
@@ -57,12 +57,16 @@ export class FrameDispatch {
     return this.#blocks.lastPeerStreamId;
   }
 
-  /** Handles all whole frames that were read. Throws a {@linkcode ConnectionFault}. */
-  handle(reader: FrameReader): void {
-    const tooLong = reader.parse(this.#session.limits.maxFrameBytes, this.#onFrame);
-    if (tooLong >= 0) {
-      throw new ConnectionFault(Http2Code.FrameSizeError, `A frame of ${tooLong} bytes`);
+  /**
+   * Handles whole frames that were read and returns whether there are more. Throws a
+   * {@linkcode ConnectionFault}.
+   */
+  handle(reader: FrameReader): boolean {
+    const result = reader.parse(this.#session.limits.maxFrameBytes, this.#onFrame);
+    if (result >= 0) {
+      throw new ConnectionFault(Http2Code.FrameSizeError, `A frame of ${result} bytes`);
     }
+    return result === MORE_TO_PARSE;
   }
 
   /** Why the peer is too slow, or `undefined`. */
@@ -220,11 +224,12 @@ export class FrameDispatch {
       return;
     }
     this.guard.count(Flood.Settings);
+    // Ahead of the data that a larger window lets out, so that the peer knows what let it.
+    session.writer.settingsAck();
     for (let at = start; at < end; at += 6) {
       const key = ((buffer[at] as number) << 8) | (buffer[at + 1] as number);
       this.#setting(key, getUint32(buffer, at + 2));
     }
-    session.writer.settingsAck();
     session.events.onRoom?.();
   }
 

@@ -23,6 +23,15 @@ export type FrameHandler = (
   end: number,
 ) => void;
 
+/** All whole frames that were read have been handled. */
+export const ALL_PARSED = -1;
+
+/** There may be more whole frames. */
+export const MORE_TO_PARSE = -2;
+
+// Some hundred microseconds of work, after which others may have their turn.
+const FRAMES_AT_ONCE = 128;
+
 // A usual request or reply fits.
 const SMALL_BYTES = 1024;
 const LARGE_BYTES = 64 * 1024;
@@ -69,12 +78,14 @@ export class FrameReader {
   }
 
   /**
-   * Hands on every whole frame that is there. A frame longer than `maxBytes` is not waited for: its
-   * length is returned, and -1 otherwise.
+   * Hands on whole frames that are there, up to a number of them, and returns {@linkcode ALL_PARSED}
+   * or {@linkcode MORE_TO_PARSE}. A frame longer than `maxBytes` is not waited for: its length is
+   * returned.
    */
   parse(maxBytes: number, handle: FrameHandler): number {
     const buffer = this.#buffer;
-    while (this.#end - this.#start >= FRAME_HEADER_BYTES) {
+    for (let left = FRAMES_AT_ONCE; this.#end - this.#start >= FRAME_HEADER_BYTES; left--) {
+      if (left === 0) return MORE_TO_PARSE;
       const at = this.#start;
       const length = ((buffer[at] as number) << 16) | ((buffer[at + 1] as number) << 8) |
         (buffer[at + 2] as number);
@@ -97,7 +108,7 @@ export class FrameReader {
         frameEnd,
       );
     }
-    return -1;
+    return ALL_PARSED;
   }
 
   /** Gives the buffer back; only after the last read has settled. */

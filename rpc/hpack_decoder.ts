@@ -13,6 +13,7 @@
 import { ConnectionFault, Http2Code } from "./frames.ts";
 import { STATIC_TABLE } from "./hpack_tables.ts";
 import { huffmanDecode } from "./huffman.ts";
+import { findText, keepText, placeOf } from "./interned_text.ts";
 
 /** Fields that the transport itself looks at, as indexes of {@linkcode HeaderBlock.known}. */
 export const Known = {
@@ -191,24 +192,45 @@ export class HpackDecoder {
   }
 
   #literal(buffer: Uint8Array, end: number, prefixBits: number): Field {
+    const isSecret = prefixBits === 4 && ((buffer[this.#at] as number) & 0x10) !== 0;
     const index = this.#integer(buffer, end, prefixBits);
     this.#badText = false;
-    const name = index === 0 ? this.#string(buffer, end, true) : this.#lookUp(index).name;
-    const value = this.#string(buffer, end, false);
+    const name = index === 0 ? this.#string(buffer, end, true, false) : this.#lookUp(index).name;
+    const value = this.#string(buffer, end, false, isSecret);
     return { name, value, kind: this.#badText ? FORBIDDEN : kindOf(name, value) };
   }
 
-  #string(buffer: Uint8Array, end: number, isName: boolean): string {
+  #string(buffer: Uint8Array, end: number, isName: boolean, isSecret: boolean): string {
     if (this.#at >= end) throw compression("a truncated string");
     const coded = ((buffer[this.#at] as number) & 0x80) !== 0;
     const length = this.#integer(buffer, end, 7);
     const start = this.#at;
     if (length > end - start) throw compression("a string beyond its block");
-    this.#at = start + length;
-    if (!coded) return this.#text(buffer, start, start + length, isName);
-    const room = (length * 8) / 5 + 1;
+    const stop = this.#at = start + length;
+    const salt = (coded ? 1 : 0) + (isName ? 2 : 0);
+    const place = isSecret ? -1 : placeOf(buffer, start, stop, salt);
+    const known = place < 0 ? undefined : findText(place, buffer, start, stop, coded, isName);
+    if (known !== undefined) {
+      if (known.isBad) this.#badText = true;
+      return known.text;
+    }
+    const wasBad = this.#badText;
+    this.#badText = false;
+    const text = coded
+      ? this.#huffman(buffer, start, stop, isName)
+      : this.#text(buffer, start, stop, isName);
+    const isBad = this.#badText;
+    if (place >= 0) {
+      keepText(place, { wire: buffer.slice(start, stop), coded, isName, text, isBad });
+    }
+    this.#badText = isBad || wasBad;
+    return text;
+  }
+
+  #huffman(buffer: Uint8Array, start: number, end: number, isName: boolean): string {
+    const room = ((end - start) * 8) / 5 + 1;
     if (scratch.length < room) scratch = new Uint8Array(Math.ceil(room));
-    const decoded = huffmanDecode(buffer, start, start + length, scratch);
+    const decoded = huffmanDecode(buffer, start, end, scratch);
     if (decoded < 0) throw compression("a bad Huffman string");
     return this.#text(scratch, 0, decoded, isName);
   }

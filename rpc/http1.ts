@@ -13,6 +13,7 @@ import { type HeaderBlock, Known } from "./hpack_decoder.ts";
 import type { Limits } from "./limits.ts";
 import type { ByteStream } from "./stream.ts";
 import { coarseWheel } from "./timer_wheel.ts";
+import { nextTurn } from "./turns.ts";
 
 /** What a handler answers. */
 export interface HttpReply {
@@ -138,6 +139,7 @@ export async function serveHttp1(
       timer = coarseWheel.schedule(limits.writeStallMs, () => stream.close());
       const keepAlive = await answerHead(stream, head, routes);
       if (!keepAlive) return await lingerClose(stream, reader);
+      await nextTurn();
     }
   } catch {
     // The peer went away or was too slow; there is nobody to tell.

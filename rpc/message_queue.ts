@@ -8,11 +8,16 @@
  * @module
  */
 
+// Moves the rest of a long queue seldom, and lets go of what was taken.
+const COMPACT_AFTER = 1024;
+
 /** A queue between a stream and one reader. */
 export class MessageQueue<T> implements AsyncIterableIterator<T> {
   readonly #onTaken: (message: T) => void;
   readonly #onReturn: () => void;
-  readonly #messages: T[] = [];
+  /** Waiting messages from `#first` on; taking from the front of a long array would move all of it. */
+  #messages: T[] = [];
+  #first = 0;
   #waiting: ((result: IteratorResult<T, undefined>) => void) | undefined;
   #waitingReject: ((error: unknown) => void) | undefined;
   #ended = false;
@@ -25,11 +30,6 @@ export class MessageQueue<T> implements AsyncIterableIterator<T> {
   constructor(onTaken: (message: T) => void, onReturn: () => void) {
     this.#onTaken = onTaken;
     this.#onReturn = onReturn;
-  }
-
-  /** How many messages wait. */
-  get length(): number {
-    return this.#messages.length;
   }
 
   /** Adds a message. */
@@ -66,8 +66,15 @@ export class MessageQueue<T> implements AsyncIterableIterator<T> {
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
-    if (this.#messages.length > 0) {
-      const message = this.#messages.shift() as T;
+    if (this.#first < this.#messages.length) {
+      const message = this.#messages[this.#first++] as T;
+      if (this.#first === this.#messages.length) {
+        this.#messages = [];
+        this.#first = 0;
+      } else if (this.#first === COMPACT_AFTER) {
+        this.#messages = this.#messages.slice(this.#first);
+        this.#first = 0;
+      }
       this.#onTaken(message);
       return Promise.resolve({ value: message, done: false });
     }
@@ -84,7 +91,8 @@ export class MessageQueue<T> implements AsyncIterableIterator<T> {
   }
 
   return(): Promise<IteratorResult<T, undefined>> {
-    this.#messages.length = 0;
+    this.#messages = [];
+    this.#first = 0;
     this.end();
     this.#onReturn();
     return Promise.resolve({ value: undefined, done: true });

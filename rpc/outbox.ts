@@ -11,6 +11,7 @@
 
 import { giveBuffer, takeBuffer } from "./buffers.ts";
 import type { ByteStream } from "./stream.ts";
+import { Streak } from "./turns.ts";
 
 /** What the owner of an {@linkcode Outbox} learns from it. */
 export interface OutboxEvents {
@@ -34,6 +35,7 @@ export class Outbox {
   #sendingAt = 0;
   #sendingEnd = 0;
   #onSettled: (() => void) | undefined;
+  readonly #streak = new Streak();
   #scheduled = false;
   #closed = false;
   #finish: { promise: Promise<void>; resolve: () => void } | undefined;
@@ -141,6 +143,13 @@ export class Outbox {
 
   readonly #written = (count: number): void => {
     this.#sendingAt += count;
+    if (this.#closed) return this.#release();
+    if (this.#streak.isOver(this.writingSinceMs, performance.now())) {
+      void this.#streak.pause().then(this.#goOn);
+    } else this.#goOn();
+  };
+
+  readonly #goOn = (): void => {
     if (this.#closed) return this.#release();
     if (this.#sendingAt < this.#sendingEnd) return this.#write();
     this.#release();

@@ -21,8 +21,10 @@ import type { HeaderBlock } from "./hpack_decoder.ts";
 import type { HeaderTemplate } from "./hpack_encoder.ts";
 import type { Limits } from "./limits.ts";
 import { Outbox } from "./outbox.ts";
+import { SendLine } from "./send_line.ts";
 import type { ByteStream } from "./stream.ts";
 import { coarseWheel, fineWheel, type WheelTimer } from "./timer_wheel.ts";
+import { Streak } from "./turns.ts";
 
 /** What the owner of a session learns from it. */
 export interface SessionEvents {
@@ -82,7 +84,7 @@ export class Session {
   closed = false;
   #recvOwed = 0;
   #nextStreamId = 1;
-  #line: H2Stream[] = [];
+  readonly #line = new SendLine(this);
   #roomWaiter: (() => void) | undefined;
   /** When bytes came last, in milliseconds of `performance.now()`. */
   lastReadMs = performance.now();
@@ -92,6 +94,9 @@ export class Session {
   #drainLastId = -1;
   #linger: WheelTimer | undefined;
   #discarded = 0;
+  /** Whether more of what was read waits to be handled. */
+  #hasMore = false;
+  readonly #streak = new Streak();
 
   constructor(options: SessionOptions) {
     this.isServer = options.isServer;
@@ -118,8 +123,14 @@ export class Session {
         if (!this.closed) this.protect(this.#handleRead);
         if (this.closed && !this.#discardRead()) break;
         if (this.outbox.pendingBytes > 2 * this.limits.writeHighWaterBytes) await this.#room();
+        if (this.#hasMore && !this.closed) {
+          if (this.#streak.isOverAt(performance.now())) await this.#streak.pause();
+          continue;
+        }
+        const askedMs = performance.now();
         if (!(await this.#reader.read())) break;
         this.lastReadMs = performance.now();
+        if (this.#streak.isOver(askedMs, this.lastReadMs)) await this.#streak.pause();
       }
       this.close();
     } catch (error) {
@@ -201,25 +212,13 @@ export class Session {
 
   /** Puts a stream with data into the line and sends what the windows allow. */
   lineUp(stream: H2Stream): void {
-    if (!stream.inLine) {
-      stream.inLine = true;
-      this.#line.push(stream);
-    }
-    this.pump();
+    this.#line.add(stream);
+    this.#line.pump();
   }
 
-  /** Sends data of waiting streams, a frame of each in turn, while there is room. */
+  /** Sends what the windows allow. */
   pump(): void {
-    while (this.#line.length > 0 && this.hasRoom) {
-      const stream = this.#line[0] as H2Stream;
-      if (this.sendWindow <= 0 && stream.hasQueue) return;
-      this.#line.shift();
-      stream.inLine = false;
-      if (stream.sendFrame()) {
-        stream.inLine = true;
-        this.#line.push(stream);
-      }
-    }
+    this.#line.pump();
   }
 
   /** Gives received bytes back to the peer's connection window, in large steps. */
@@ -278,7 +277,7 @@ export class Session {
       stream.release();
       stream.events.onReset(Http2Code.Cancel, error ?? new Error("The connection was closed"));
     }
-    this.#line = [];
+    this.#line.clear();
     if (!(error instanceof ConnectionFault)) this.outbox.close();
     this.events.onClosed?.(error);
   }
@@ -295,7 +294,7 @@ export class Session {
   readonly #handleRead = (): void => {
     this.outbox.cork();
     try {
-      this.#dispatch.handle(this.#reader);
+      this.#hasMore = this.#dispatch.handle(this.#reader);
     } finally {
       this.outbox.uncork();
     }
@@ -330,16 +329,15 @@ export class Session {
 
   #sendPreface(): void {
     const { limits } = this;
-    const settings: [number, number][] = [
+    if (!this.isServer) this.writer.preface();
+    this.writer.settings([
       [Setting.HeaderTableSize, limits.headerTableBytes],
       [Setting.InitialWindowSize, limits.streamWindowBytes],
       [Setting.MaxHeaderListSize, limits.maxHeaderListBytes],
       this.isServer
         ? [Setting.MaxConcurrentStreams, limits.maxConcurrentStreams]
         : [Setting.EnablePush, 0],
-    ];
-    if (!this.isServer) this.writer.preface();
-    this.writer.settings(settings);
+    ]);
     const extra = limits.connectionWindowBytes - DEFAULT_WINDOW_BYTES;
     if (extra > 0) this.writer.windowUpdate(0, extra);
   }
@@ -354,12 +352,9 @@ export class Session {
   }
 
   #scheduleCheck(): void {
-    const { limits } = this;
-    const shortest = Math.min(
-      ...[limits.prefaceTimeoutMs, limits.writeStallMs, limits.keepaliveMs, limits.idleMs]
-        .filter((ms) => ms > 0),
-      limits.keepaliveTimeoutMs,
-    );
+    const { prefaceTimeoutMs, writeStallMs, keepaliveMs, keepaliveTimeoutMs, idleMs } = this.limits;
+    const times = [prefaceTimeoutMs, writeStallMs, keepaliveMs, keepaliveTimeoutMs, idleMs];
+    const shortest = Math.min(...times.filter((ms) => ms > 0));
     const period = Math.min(5000, Math.max(100, shortest / 4));
     const check = (): void => {
       this.protect(() => this.#runChecks(performance.now()));

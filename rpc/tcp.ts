@@ -8,6 +8,7 @@
 
 import { CodedError } from "../base/errors.ts";
 import type { ByteStream, IncomingStream, StreamListener } from "./stream.ts";
+import { Streak } from "./turns.ts";
 
 /** Where to listen or to dial. */
 export interface TcpAddress {
@@ -103,10 +104,13 @@ function listenerOf<C extends Deno.Conn>(
       listener.close();
     },
     async *[Symbol.asyncIterator]() {
+      const streak = new Streak();
       while (!closed) {
         let incoming: IncomingStream;
         try {
+          const askedMs = performance.now();
           const connection = await listener.accept();
+          if (streak.isOver(askedMs, performance.now())) await streak.pause();
           incoming = wrap(closing(connection));
         } catch (error) {
           if (closed || error instanceof Deno.errors.BadResource) return;

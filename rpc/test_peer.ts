@@ -6,7 +6,7 @@
  * @module
  */
 
-import { FrameReader } from "./frame_reader.ts";
+import { type FrameHandler, FrameReader, MORE_TO_PARSE } from "./frame_reader.ts";
 import { Flag, Frame, FRAME_HEADER_BYTES, PREFACE, putFrameHeader, putUint32 } from "./frames.ts";
 import { HpackDecoder, Known } from "./hpack_decoder.ts";
 import { encodedBound, HpackEncoder } from "./hpack_encoder.ts";
@@ -114,14 +114,7 @@ export class RawPeer {
   async next(): Promise<RawFrame | undefined> {
     while (this.#frames.length === 0) {
       if (!(await this.#read())) return undefined;
-      this.#reader.parse(0xff_ffff, (type, flags, id, buffer, start, end) => {
-        const found = { type, flags, id, payload: buffer.slice(start, end) };
-        if (type !== Frame.Headers) return void this.#frames.push(found);
-        // Every block is decoded, in order, for the table's sake.
-        const { known } = this.#decoder.decode(buffer, start, end);
-        const message = decodeStatusMessage(known[Known.GrpcMessage] ?? "");
-        this.#frames.push({ ...found, message });
-      });
+      while (this.#reader.parse(0xff_ffff, this.#keep) === MORE_TO_PARSE);
     }
     return this.#frames.shift();
   }
@@ -146,6 +139,15 @@ export class RawPeer {
   close(): void {
     this.#stream.close();
   }
+
+  readonly #keep: FrameHandler = (type, flags, id, buffer, start, end) => {
+    const found = { type, flags, id, payload: buffer.slice(start, end) };
+    if (type !== Frame.Headers) return void this.#frames.push(found);
+    // Every block is decoded, in order, for the table's sake.
+    const { known } = this.#decoder.decode(buffer, start, end);
+    const message = decodeStatusMessage(known[Known.GrpcMessage] ?? "");
+    this.#frames.push({ ...found, message });
+  };
 
   async #read(): Promise<boolean> {
     try {

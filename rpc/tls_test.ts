@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
-import "reflect-metadata";
-import * as x509 from "@peculiar/x509";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { silentLogger } from "../base/log.ts";
@@ -9,63 +7,9 @@ import { createChannel } from "./client.ts";
 import { createRpcServer } from "./server.ts";
 import { rawService } from "./service.ts";
 import { dialTcp, listenTcp } from "./tcp.ts";
+import { createAuthority, issue } from "./test_certificates.ts";
 import { normalizeKey, type TlsClientOptions, wrapTlsClient, wrapTlsServer } from "./tls.ts";
 import { listenTls } from "./tls_listener.ts";
-
-interface Pair {
-  readonly cert: string;
-  readonly key: string;
-}
-
-interface Authority extends Pair {
-  readonly certificate: x509.X509Certificate;
-  readonly keys: CryptoKeyPair;
-}
-
-const ALGORITHM = { name: "Ed25519" };
-
-async function generateKeys(): Promise<CryptoKeyPair> {
-  const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
-  assert.ok("privateKey" in keys);
-  return keys;
-}
-
-async function pemKey(keys: CryptoKeyPair): Promise<string> {
-  const der = new Uint8Array(await crypto.subtle.exportKey("pkcs8", keys.privateKey));
-  const body = btoa(String.fromCharCode(...der));
-  // The header that machines of this field use, on purpose.
-  return `-----BEGIN ED25519 PRIVATE KEY-----\n${body}\n-----END ED25519 PRIVATE KEY-----\n`;
-}
-
-async function createAuthority(): Promise<Authority> {
-  x509.cryptoProvider.set(crypto);
-  const keys = await generateKeys();
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    name: "O=authority",
-    keys,
-    signingAlgorithm: ALGORITHM,
-    extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
-  });
-  return { certificate, keys, cert: certificate.toString("pem"), key: await pemKey(keys) };
-}
-
-async function issue(authority: Authority, subject: string): Promise<Pair> {
-  const keys = await generateKeys();
-  const certificate = await x509.X509CertificateGenerator.create({
-    subject,
-    issuer: authority.certificate.subject,
-    publicKey: keys.publicKey,
-    signingKey: authority.keys.privateKey,
-    signingAlgorithm: ALGORITHM,
-    extensions: [
-      new x509.SubjectAlternativeNameExtension([
-        { type: "ip", value: "127.0.0.1" },
-        { type: "dns", value: "localhost" },
-      ]),
-    ],
-  });
-  return { cert: certificate.toString("pem"), key: await pemKey(keys) };
-}
 
 Deno.test("normalizeKey() renames the header of Ed25519 keys only", () => {
   const pem = "-----BEGIN ED25519 PRIVATE KEY-----\nAA==\n-----END ED25519 PRIVATE KEY-----\n";

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * The server that `rpc_bench.ts` measures: `own` is the project's transport, `grpc-js` the library.
- * It prints its port.
+ * The server that `rpc_bench.ts` and `rpc_client_bench.ts` measure. It prints its port.
+ *
+ * Arguments: `own [UNIX_SOCKET]` is the project's transport, `tls` the same with a self-signed
+ * certificate, `grpc-js` the library.
  *
  * @module
  */
 
 import * as grpc from "@grpc/grpc-js";
 import { Buffer } from "node:buffer";
+import { join } from "node:path";
 import { createLogger } from "../../base/log.ts";
 import { createRpcServer } from "../../rpc/server.ts";
 import { rawService } from "../../rpc/service.ts";
-import { listenTcp } from "../../rpc/tcp.ts";
+import type { StreamListener } from "../../rpc/stream.ts";
+import { listenTcp, listenUnix } from "../../rpc/tcp.ts";
+import { createAuthority, issue } from "../../rpc/test_certificates.ts";
+import { listenTls } from "../../rpc/tls_listener.ts";
 
 const MAX_MESSAGE = 64 * 1024 * 1024;
 const REPLY = new Uint8Array(560);
@@ -24,7 +30,7 @@ function numberOf(request: Uint8Array): number {
   return new DataView(request.buffer, request.byteOffset).getUint32(0);
 }
 
-async function serveOwn(): Promise<void> {
+async function serveOwn(listener: StreamListener): Promise<void> {
   const service = rawService("bench.Rpc", {
     Get: { unary: () => REPLY },
     Download: { unary: (request) => new Uint8Array(numberOf(request)) },
@@ -44,10 +50,22 @@ async function serveOwn(): Promise<void> {
         }),
     },
   });
-  const listener = listenTcp({ hostname: "127.0.0.1", port: 0 });
   const server = createRpcServer({ services: [service], log: createLogger() });
   console.log(listener.port);
   await server.serve(listener);
+}
+
+/** A TLS listener with a certificate of its own. */
+async function selfSigned(): Promise<StreamListener> {
+  const { cert, key } = await issue(await createAuthority(), "CN=bench");
+  const folder = await Deno.makeTempDir();
+  const certFile = join(folder, "tls.crt");
+  const keyFile = join(folder, "tls.key");
+  await Deno.writeTextFile(certFile, cert);
+  await Deno.writeTextFile(keyFile, key);
+  const listener = listenTls({ hostname: "127.0.0.1", port: 0, certFile, keyFile });
+  await Deno.remove(folder, { recursive: true });
+  return listener;
 }
 
 const DEFINITION = {
@@ -104,6 +122,9 @@ function serveGrpcJs(): void {
 }
 
 if (import.meta.main) {
-  if (Deno.args[0] === "grpc-js") serveGrpcJs();
-  else await serveOwn();
+  const [kind, path] = Deno.args;
+  if (kind === "grpc-js") serveGrpcJs();
+  else if (kind === "tls") await serveOwn(await selfSigned());
+  else if (path !== undefined) await serveOwn(listenUnix(path));
+  else await serveOwn(listenTcp({ hostname: "127.0.0.1", port: 0 }));
 }

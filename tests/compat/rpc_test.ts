@@ -15,6 +15,9 @@ import { silentLogger } from "../../base/log.ts";
 import { type Channel, createChannel } from "../../rpc/client.ts";
 import { createRpcServer } from "../../rpc/server.ts";
 import { dialTcp, listenTcp } from "../../rpc/tcp.ts";
+import { createAuthority, issue } from "../../rpc/test_certificates.ts";
+import { normalizeKey, wrapTlsClient } from "../../rpc/tls.ts";
+import { listenTls } from "../../rpc/tls_listener.ts";
 import { COMPRESSION_CASES, INTEROP_CASES } from "./interop/cases.ts";
 import { testService } from "./interop/test_service.ts";
 
@@ -31,6 +34,9 @@ function has(command: string, ...args: string[]): boolean {
     return false;
   }
 }
+
+const GO_CLIENT = "google.golang.org/grpc/interop/client@latest";
+const GO_SERVER = "google.golang.org/grpc/interop/server@latest";
 
 interface Finished {
   readonly code: number;
@@ -115,11 +121,7 @@ Deno.test({
   ignore: MISSING_GO !== "",
   fn: async (t) => {
     await withFolder(async (folder) => {
-      const client = await install(
-        folder,
-        "client",
-        "google.golang.org/grpc/interop/client@latest",
-      );
+      const client = await install(folder, "client", GO_CLIENT);
       await withServer(async (port) => {
         for (const name of Object.keys(INTEROP_CASES)) {
           await t.step(name, async () => {
@@ -142,11 +144,7 @@ Deno.test({
   ignore: MISSING_GO !== "",
   fn: async (t) => {
     await withFolder(async (folder) => {
-      const binary = await install(
-        folder,
-        "server",
-        "google.golang.org/grpc/interop/server@latest",
-      );
+      const binary = await install(folder, "server", GO_SERVER);
       const port = freePort();
       const child = new Deno.Command(binary, {
         args: [`-port=${port}`],
@@ -166,6 +164,98 @@ Deno.test({
       }
     });
   },
+});
+
+/** The cases that are run over TLS too: small, large and streaming. */
+const TLS_CASES = ["empty_unary", "large_unary", "ping_pong", "cancel_after_first_response"];
+
+/** Writes a server's certificate, its key and their authority into a folder. */
+async function writeCertificates(folder: string): Promise<TlsFiles> {
+  const authority = await createAuthority();
+  const { cert, key } = await issue(authority, "CN=interop");
+  const files = {
+    ca: join(folder, "ca.crt"),
+    certFile: join(folder, "tls.crt"),
+    keyFile: join(folder, "tls.key"),
+  };
+  await Deno.writeTextFile(files.ca, authority.cert);
+  await Deno.writeTextFile(files.certFile, cert);
+  // The header that Go knows.
+  await Deno.writeTextFile(files.keyFile, normalizeKey(key));
+  return files;
+}
+
+interface TlsFiles {
+  readonly ca: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+Deno.test({
+  name: `listenTls() passes the Go interoperability client${MISSING_GO}`,
+  ignore: MISSING_GO !== "",
+  fn: () =>
+    withFolder(async (folder) => {
+      const client = await install(folder, "client", GO_CLIENT);
+      const files = await writeCertificates(folder);
+      const listener = listenTls({ hostname: "127.0.0.1", port: 0, ...files });
+      const server = createRpcServer({ services: [testService()], log: silentLogger });
+      const serving = server.serve(listener);
+      for (const name of TLS_CASES) {
+        const { code, output } = await run(
+          client,
+          "-server_host=127.0.0.1",
+          `-server_port=${listener.port}`,
+          "-server_host_override=localhost",
+          "-use_tls",
+          "-use_test_ca",
+          `-ca_file=${files.ca}`,
+          `-test_case=${name}`,
+        );
+        assert.equal(code, 0, `${name}: ${output}`);
+      }
+      await server.drain(2000);
+      await serving;
+    }),
+});
+
+Deno.test({
+  name: `wrapTlsClient() passes against the Go interoperability server${MISSING_GO}`,
+  ignore: MISSING_GO !== "",
+  fn: () =>
+    withFolder(async (folder) => {
+      const binary = await install(folder, "server", GO_SERVER);
+      const { ca, certFile, keyFile } = await writeCertificates(folder);
+      const port = freePort();
+      const child = new Deno.Command(binary, {
+        args: [
+          `-port=${port}`,
+          "-use_tls",
+          `-tls_cert_file=${certFile}`,
+          `-tls_key_file=${keyFile}`,
+        ],
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+      const authority = await Deno.readTextFile(ca);
+      const channel = createChannel({
+        dial: async (signal) =>
+          await wrapTlsClient(await dialTcp({ hostname: "127.0.0.1", port, signal }), {
+            ca: authority,
+            verifyAddress: "127.0.0.1",
+          }),
+        authority: "localhost",
+        scheme: "https",
+      });
+      try {
+        await connected(channel);
+        for (const name of TLS_CASES) await INTEROP_CASES[name]?.(channel);
+      } finally {
+        channel.close();
+        child.kill();
+        await child.status;
+      }
+    }),
 });
 
 Deno.test("createRpcServer() and createChannel() pass all cases with each other", async (t) => {

@@ -301,6 +301,32 @@ attack("20,000 sessions that come and go in every way", async ({ port }) => {
   await Promise.all(Array.from({ length: LANES }, (_, at) => lane(at)));
 });
 
+attack(
+  "450 busy sessions that end by closing, GOAWAY or in the middle of a call",
+  async ({ port }) => {
+    const session = async (at: number): Promise<void> => {
+      const peer = await RawPeer.dial(port);
+      const calls = 30 + (at * 7) % 171;
+      const draining = (async () => {
+        while (await peer.next() !== undefined);
+      })();
+      for (let call = 0; call < calls; call += 10) {
+        await peer.send(batch(call, call + 10, (each) => [
+          request(each * 2 + 1, ECHO),
+          message(each * 2 + 1, new Uint8Array(100), true),
+        ]));
+      }
+      if (at % 3 === 0) await peer.send(frame(Frame.Goaway, 0, 0, new Uint8Array(8)));
+      if (at % 3 === 1) await peer.send(request(100_001, TAKE));
+      peer.close();
+      await draining;
+    };
+    for (let round = 0; round < 150; round++) {
+      await Promise.all([0, 1, 2].map((lane) => session(round * 3 + lane)));
+    }
+  },
+);
+
 attack("a million seeded frames of garbage", async ({ port }) => {
   const seed = Date.now() % 1_000_000;
   console.log(`seed ${seed}`);
