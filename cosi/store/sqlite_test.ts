@@ -190,3 +190,59 @@ Deno.test("openSqliteStore() keeps nothing of ephemeral types", () =>
     deepStrictEqual(await second.list(KIND), []);
     await second.close();
   }));
+
+async function mount(...args: string[]): Promise<boolean> {
+  const { code } = await new Deno.Command("mount", { args, stderr: "null" }).output()
+    .catch(() => ({ code: 1 }));
+  return code === 0;
+}
+
+const canMount = await (async () => {
+  const directory = await Deno.makeTempDir();
+  const mounted = await mount("-t", "tmpfs", "-o", "size=64k", "none", directory);
+  if (mounted) await new Deno.Command("umount", { args: [directory] }).output();
+  await Deno.remove(directory);
+  return mounted;
+})();
+
+if (!canMount) console.warn("Mounting is not allowed: the tests of full disks are left out");
+
+Deno.test({
+  name: "openSqliteStore() loses nothing on a full disk and refuses a read-only one",
+  ignore: !canMount,
+  async fn() {
+    const directory = await Deno.makeTempDir();
+    await mount("-t", "tmpfs", "-o", "size=6m", "none", directory);
+    try {
+      const path = `${directory}/state.db`;
+      const failures: unknown[] = [];
+      const store = await openSqliteStore({ path, keys: KEYS });
+      const state = await openState({ store, onFailure: (error) => failures.push(error) });
+      const protoSpec = crypto.getRandomValues(new Uint8Array(60_000));
+      const stored: string[] = [];
+      await rejects(async () => {
+        for (let i = 0; i < 1000; i++) {
+          await state.create({ ...draft(`r${i}`), protoSpec });
+          stored.push(`r${i}`);
+        }
+      }, { code: "resourceExhausted" });
+      ok(stored.length > 10);
+      deepStrictEqual(failures, []);
+      await rejects(state.create({ ...draft("more"), protoSpec }), { code: "resourceExhausted" });
+      strictEqual((await state.list(KIND)).length, stored.length);
+      await mount("-o", "remount,size=16m", directory);
+      await state.create({ ...draft("later"), protoSpec });
+      await state.close();
+      await mount("-o", "remount,ro", directory);
+      await refused(path, KEYS, /it is read-only; give the server write access/);
+      await mount("-o", "remount,rw", directory);
+      const again = await open(path, KEYS);
+      const ids = (await again.list(KIND)).map(({ metadata }) => metadata.id);
+      deepStrictEqual(ids.sort(), [...stored, "later"].sort());
+      await again.close();
+    } finally {
+      await new Deno.Command("umount", { args: [directory] }).output();
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
+});
