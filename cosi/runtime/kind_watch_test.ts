@@ -2,13 +2,16 @@
 
 /** Watches that are lost, and a subscriber that breaks its promise. @module */
 
-import { strictEqual } from "node:assert/strict";
+import { rejects, strictEqual } from "node:assert/strict";
+import { systemClock } from "../../base/clock.ts";
 import { CodedError } from "../../base/errors.ts";
+import { silentLogger } from "../../base/log.ts";
 import { type Controller, defineController, type Plan } from "../controller.ts";
 import type { ResourceType } from "../resource.ts";
 import type { State } from "../state/state.ts";
 import { faultyState } from "../test_faults.ts";
 import { startHarness } from "../testing.ts";
+import { watchKind } from "./kind_watch.ts";
 import { noMetrics } from "./metrics.ts";
 import { Source, Target } from "./test_types.ts";
 
@@ -90,4 +93,25 @@ Deno.test("a broken promise of the engine itself is told to the process", async 
   await harness.create(Source, "a", {});
   await harness.settled();
   strictEqual(fatal.length, 1);
+});
+
+Deno.test("watchKind() rejects when a subscriber throws, instead of watching again", async () => {
+  await using harness = startHarness(copy);
+  const { namespace, type } = Source;
+  const watching = watchKind({
+    state: await harness.state(),
+    kind: { namespace, type },
+    subscribers: [{
+      onSnapshot: () => {
+        throw new Error("the engine is broken");
+      },
+      onEvent: () => {},
+    }],
+    clock: systemClock,
+    random: () => 0,
+    logger: silentLogger,
+    signal: new AbortController().signal,
+    onReady: () => {},
+  });
+  await rejects(watching, /Subscriber of a watch threw/);
 });
