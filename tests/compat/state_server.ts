@@ -3,11 +3,13 @@
 /**
  * A server of nothing but the state, for the public suites and the benchmark of it:
  * `state_server.ts --address HOST:PORT [--data DIRECTORY] [--store memory|sqlite|kv|etcd] [--etcd URL --name NAME --ttl SECONDS]`.
+ * `--delays` logs at the end how long the event loop was held up.
  * Without `--etcd` the kind `etcd` starts a local one in the data directory.
  *
  * @module
  */
 
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { createLogger } from "../../base/log.ts";
 import { openState } from "../../cosi/state/core.ts";
@@ -30,6 +32,7 @@ const { values } = parseArgs({
     etcd: { type: "string" },
     name: { type: "string", default: "server" },
     ttl: { type: "string", default: "5" },
+    delays: { type: "boolean", default: false },
   },
 });
 
@@ -97,7 +100,15 @@ const listener = listenTcp({
   port: Number(values.address.slice(colon + 1)),
 });
 const server = createRpcServer({ services: [createStateService(state)], log });
+const delays = monitorEventLoopDelay({ resolution: 1 });
+if (values.delays) delays.enable();
 Deno.addSignalListener("SIGTERM", async () => {
+  if (values.delays) {
+    const [p50, p99, p999, max] = [50, 99, 99.9, 100].map((share) =>
+      delays.percentile(share) / 1e6
+    );
+    log.info("event loop delays in ms", { reason: JSON.stringify({ p50, p99, p999, max }) });
+  }
   server.close();
   await state.close();
   Deno.exit(0);

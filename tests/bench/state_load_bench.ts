@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * Loads a large state from a file: `deno run -A tests/bench/state_load_bench.ts [--count 300000]`.
+ *
+ * It fills an encrypted SQLite file with resources of 1 kB, each with four labels, opens it in a
+ * process of its own and prints the time to load, the memory and the time of lists by label.
+ *
+ * @module
+ */
+
+import { parseArgs } from "node:util";
+import { tombstoneMetadata } from "../../cosi/state/resource_wire.ts";
+import { openState } from "../../cosi/state/core.ts";
+import type { LabelQuery } from "../../cosi/state/label_query.ts";
+import { openSqliteStore } from "../../cosi/store/sqlite.ts";
+
+const { values } = parseArgs({
+  args: Deno.args,
+  options: { count: { type: "string", default: "300000" }, load: { type: "string" } },
+});
+
+const KINDS = 30;
+const PER_CLUSTER = 100;
+const KEYS = { current: new Uint8Array(32).fill(7) };
+const SPEC_BYTES = 1000;
+
+/** Bytes that compress about as well as a spec: half text that repeats, half identifiers. */
+function specOf(number: number): Uint8Array {
+  const spec = new TextEncoder().encode(
+    `machine ${number} has address 10.0.${number % 256}.1 and image factory.example.org/installer `
+      .repeat(12).slice(0, SPEC_BYTES),
+  );
+  crypto.getRandomValues(spec.subarray(SPEC_BYTES / 2));
+  return spec;
+}
+
+async function fill(path: string, count: number): Promise<void> {
+  const state = await openState({ store: await openSqliteStore({ path, keys: KEYS }) });
+  let next = 0;
+  const write = async (): Promise<void> => {
+    while (next < count) {
+      const number = next++;
+      const type = `Things${number % KINDS}.test.batuta.dev`;
+      const id = crypto.randomUUID();
+      const labels = {
+        "omni.sidero.dev/cluster": `cluster-${Math.floor(number / KINDS / PER_CLUSTER)}`,
+        "omni.sidero.dev/machine": id,
+        "omni.sidero.dev/role-worker": "",
+        "omni.sidero.dev/platform": "metal",
+      };
+      await state.create({
+        metadata: { ...tombstoneMetadata("default", type, id), labels },
+        protoSpec: specOf(number),
+        yamlSpec: "",
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: 2048 }, write));
+  await state.close();
+}
+
+async function measure(path: string): Promise<void> {
+  const start = performance.now();
+  const state = await openState({ store: await openSqliteStore({ path, keys: KEYS }) });
+  const loadedMs = performance.now() - start;
+  const { rss, heapUsed, external } = Deno.memoryUsage();
+  const labelQueries: LabelQuery[] = [{
+    terms: [
+      { key: "omni.sidero.dev/cluster", op: "equal", values: ["cluster-7"], invert: false },
+      { key: "omni.sidero.dev/role-worker", op: "exists", values: [], invert: false },
+    ],
+  }];
+  const kind = { namespace: "default", type: "Things3.test.batuta.dev" };
+  const times: number[] = [];
+  let found = 0;
+  for (let i = 0; i < 200; i++) {
+    const before = performance.now();
+    found = (await state.list(kind, { labelQueries })).length;
+    times.push(performance.now() - before);
+  }
+  const [first = 0] = times;
+  times.sort((a, b) => a - b);
+  const total = [...state.resourceCounts().values()].reduce((sum, count) => sum + count, 0);
+  const figures: readonly (readonly [string, number, string])[] = [
+    ["resources", total, "count"],
+    ["load", loadedMs / 1000, "s"],
+    ["RSS after load", rss / 2 ** 20, "MiB"],
+    ["heap after load", heapUsed / 2 ** 20, "MiB"],
+    ["external after load", external / 2 ** 20, "MiB"],
+    [`first list of ${found} by label`, first, "ms"],
+    [`list of ${found} by label, median`, times[100] ?? 0, "ms"],
+  ];
+  for (const [name, value, unit] of figures) {
+    console.log(JSON.stringify({ name: `state load: ${name}`, value, unit }));
+  }
+  await state.close();
+}
+
+if (values.load !== undefined) await measure(values.load);
+else {
+  const directory = await Deno.makeTempDir();
+  try {
+    const path = `${directory}/state.db`;
+    const start = performance.now();
+    await fill(path, Number(values.count));
+    const rate = Number(values.count) / ((performance.now() - start) / 1000);
+    const { size } = await Deno.stat(path);
+    console.log(JSON.stringify({ name: "state load: fill", value: rate, unit: "writes/s" }));
+    console.log(JSON.stringify({ name: "state load: file", value: size / 2 ** 20, unit: "MiB" }));
+    await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", import.meta.filename ?? "", "--load", path],
+    }).output().then(({ stdout, stderr }) => {
+      Deno.stdout.writeSync(stdout);
+      Deno.stderr.writeSync(stderr);
+    });
+  } finally {
+    await Deno.remove(directory, { recursive: true });
+  }
+}
