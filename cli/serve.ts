@@ -42,9 +42,10 @@ async function serve({ config: path, checkConfig }: ServeOptions): Promise<numbe
   if (checkConfig) return 0;
   const log = createLogger({ level: config.log.level });
   const { startServer } = await import("../server/serve.ts");
-  const stopping = stopSignal();
+  const stop = new AbortController();
+  const stopping = stopSignal(stop);
   try {
-    const server = await startServer(config, { log });
+    const server = await startServer(config, { log, signal: stop.signal });
     await Promise.race([stopping, server.failed]);
     log.info("server stopping");
     const timer = setTimeout(() => Deno.exit(0), STOP_WITHIN_MS);
@@ -53,6 +54,7 @@ async function serve({ config: path, checkConfig }: ServeOptions): Promise<numbe
     log.info("server stopped");
     return 0;
   } catch (error) {
+    if (stop.signal.aborted) return 0;
     log.error("server failed", { error });
     return 1;
   }
@@ -66,10 +68,14 @@ async function readDocument(path: string): Promise<string> {
   }
 }
 
-function stopSignal(): Promise<void> {
+/** Resolves, and aborts what is still starting, when the process is asked to end. */
+function stopSignal(stop: AbortController): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      Deno.addSignalListener(signal, () => resolve());
+      Deno.addSignalListener(signal, () => {
+        stop.abort();
+        resolve();
+      });
     }
   });
 }

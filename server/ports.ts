@@ -8,7 +8,6 @@
 
 import { systemClock } from "../base/clock.ts";
 import { codeOf } from "../base/errors.ts";
-import type { Logger } from "../base/log.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import { createStateService } from "../cosi/state/service.ts";
 import { secureRandom } from "../link/addresses.ts";
@@ -20,9 +19,6 @@ import { listResources } from "./typed_state.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
 import type { Decompress } from "../resources/yaml_spec.ts";
 import { createRpcServer } from "../rpc/server.ts";
-import type { StreamListener } from "../rpc/stream.ts";
-import { listenTcp, type TcpAddress } from "../rpc/tcp.ts";
-import { listenTls } from "../rpc/tls_listener.ts";
 import { createContentChecks } from "./api/content_checks.ts";
 import { describeExposure } from "./api/exposure.ts";
 import { createHttpRoutes } from "./api/http.ts";
@@ -31,8 +27,8 @@ import { logHandlers } from "./api/machine_logs.ts";
 import { createPolicy } from "./api/policy.ts";
 import { createSchematicUploader } from "./api/schematics.ts";
 import { createYamlSpecOf } from "./api/yaml.ts";
+import { type ApiPort, listenConfigured } from "./api_port.ts";
 import { formatHostPort } from "./config/address.ts";
-import type { Config } from "./config/parse_config.ts";
 import { closeRpc, type Context, inBackground } from "./context.ts";
 import { createJoinPort } from "./join.ts";
 import { createJoinRefusals } from "./join_refusals.ts";
@@ -73,19 +69,20 @@ export function openProvision(
     observer,
   });
   const { host: hostname, port: wanted } = config.siderolink.bindAddress;
-  const listener = listen({ hostname, port: wanted, log }, config.siderolink.tls);
+  const listener = listenConfigured({ hostname, port: wanted, log }, config.siderolink.tls);
   inBackground(context, server.serve(listener));
   cleanup.defer(() => closeRpc(server, listener));
   return listener.port;
 }
 
-/** Opens the API port and returns its number. */
-export function openApi(
+/** Serves the API on its port. */
+export async function serveApi(
   context: Context,
+  apiPort: ApiPort,
   state: StateCore,
   { logs }: Pick<MachineChannel, "logs">,
-): number {
-  const { config, log, observer, decompressor, cleanup, registry } = context;
+): Promise<void> {
+  const { config, log, observer, decompressor, registry } = context;
   const { note, decompress } = decompressor;
   const policy = createPolicy({
     types: CATALOGUE,
@@ -115,20 +112,7 @@ export function openApi(
     log,
     observer,
   });
-  const { host: hostname, port } = config.api.bindAddress;
-  const listener = listen({ hostname, port, log }, config.api.tls);
-  inBackground(context, server.serve(listener));
-  cleanup.defer(() => closeRpc(server, listener));
-  return listener.port;
-}
-
-function listen(
-  at: TcpAddress & { readonly log: Logger },
-  tls: Config["api"]["tls"],
-): StreamListener {
-  const { certificate, key } = tls;
-  if (certificate === undefined || key === undefined) return listenTcp(at);
-  return listenTls({ ...at, certFile: certificate, keyFile: key });
+  await apiPort.handTo(server);
 }
 
 /** What cannot be read shows as empty: a reader of other resources must not fail for one. */

@@ -15,12 +15,13 @@ import { NAMESPACES } from "../resources/namespaces.ts";
 import { publishDefinitions } from "./api/definitions.ts";
 import { createCallObserver } from "./api/shell.ts";
 import { openDecompressor } from "./compression/dictionary.ts";
+import { type ApiPort, openApiPort } from "./api_port.ts";
 import { formatHostPort } from "./config/address.ts";
 import type { Config } from "./config/parse_config.ts";
 import type { Context } from "./context.ts";
 import { startMachineChannel } from "./machine_channel.ts";
 import { createRegistry, stateMetrics } from "./metrics.ts";
-import { openApi, openProvision } from "./ports.ts";
+import { openProvision, serveApi } from "./ports.ts";
 import { seedState } from "./seed.ts";
 import { startControllers } from "./start_controllers.ts";
 import { openStore } from "./store.ts";
@@ -39,6 +40,8 @@ export interface Server {
 /** Options of {@linkcode startServer}. */
 export interface ServerOptions {
   readonly log: Logger;
+  /** Gives up a start that takes long, as that of a server that stands by. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -46,9 +49,13 @@ export interface ServerOptions {
  *
  * @throws CodedError naming what could not be started; nothing is left running then.
  */
-export async function startServer(config: Config, { log }: ServerOptions): Promise<Server> {
+export async function startServer(
+  config: Config,
+  { log, signal }: ServerOptions,
+): Promise<Server> {
   await using cleanup = new AsyncDisposableStack();
   const stop = new AbortController();
+  signal?.addEventListener("abort", () => stop.abort(), { once: true });
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => {});
   const registry = createRegistry();
@@ -68,18 +75,19 @@ export async function startServer(config: Config, { log }: ServerOptions): Promi
     fail: (error) => stop.signal.aborted || failure.reject(error),
     cleanup,
   };
-  const { state, backend } = await startState(context);
+  const apiPort = openApiPort(context);
+  const { state, backend } = await startState(context, apiPort);
   const material = await seedState(state, config, { version: VERSION, random: secureRandom });
   const machines = await startMachineChannel(context, state, material);
   startControllers(context, { state, backend }, machines);
   const provisionPort = openProvision(context, state, material, machines);
-  const apiPort = openApi(context, state, machines);
+  await serveApi(context, apiPort, state, machines);
   log.info("server started", {
-    address: formatHostPort({ ...config.api.bindAddress, port: apiPort }),
+    address: formatHostPort({ ...config.api.bindAddress, port: apiPort.port }),
   });
   const running = cleanup.move();
   return {
-    apiPort,
+    apiPort: apiPort.port,
     provisionPort,
     failed: failure.promise,
     close: async () => {
@@ -89,10 +97,17 @@ export async function startServer(config: Config, { log }: ServerOptions): Promi
   };
 }
 
-async function startState(context: Context): Promise<WatchedState> {
+async function startState(context: Context, apiPort: ApiPort): Promise<WatchedState> {
   const { config, log, cleanup, registry, fail } = context;
   const ephemeral = new Set(CATALOGUE.filter((type) => type.ephemeral).map(({ type }) => type));
-  const { store, backend } = watchStore(await openStore(config, context), config.state.kind);
+  const opened = await openStore(config, {
+    ...context,
+    onStandby: (active) =>
+      apiPort.setReason(
+        active === undefined ? "starting" : `standing by: "${active}" is the active server`,
+      ),
+  });
+  const { store, backend } = watchStore(opened, config.state.kind);
   const state = await openState({
     store,
     isEphemeral: (type) => ephemeral.has(type),

@@ -149,7 +149,8 @@ async function readLines(stream: ReadableStream<Uint8Array>, lines: string[]): P
   if (rest !== "") lines.push(rest);
 }
 
-function freeTcpPort(): number {
+/** A port that nobody listens on at this moment. */
+export function freeTcpPort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;
 }
