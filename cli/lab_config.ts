@@ -19,7 +19,7 @@ export interface LabPlace {
 }
 
 /** The API's address unless told otherwise, which is also where `batuta ctl` looks. */
-const DEFAULT_API_BIND = "127.0.0.1:8080";
+export const DEFAULT_API_BIND = "127.0.0.1:8080";
 
 /** The environment variable through which the server gets the key of the state. */
 const KEY_VARIABLE = "BATUTA_LAB_STATE_KEY";

@@ -17,10 +17,16 @@ import { applyDraft } from "./ctl_apply.ts";
 import { openChannel } from "./ctl_connect.ts";
 import { readDocuments } from "./ctl_document.ts";
 import type { LabOptions } from "./lab.ts";
-import { type LabPlace, prepareLab } from "./lab_config.ts";
+import { DEFAULT_API_BIND, type LabPlace, prepareLab } from "./lab_config.ts";
 import { keepMemory, readMemory } from "./lab_memory.ts";
 import { createScreen, type Screen, standardOutput } from "./lab_screen.ts";
-import { describeLag, haveJoined, isRunning, type LabStatus } from "./lab_status.ts";
+import {
+  describeLag,
+  describeNextSteps,
+  haveJoined,
+  isRunning,
+  type LabStatus,
+} from "./lab_status.ts";
 import { watchLab } from "./lab_watch.ts";
 
 /** The cluster of the example. */
@@ -49,10 +55,7 @@ export async function runLab(options: LabOptions): Promise<number> {
   });
   const lab = await startLab(options, place, log, cleanup);
   screen.print(`server of the lab: ${lab.endpoint}, ${options.machines} emulated machines`);
-  const outcome = await Promise.race([
-    lab.failed,
-    show(lab.state, options, screen, stop),
-  ]);
+  const outcome = await Promise.race([lab.failed, show(lab, options, screen, stop)]);
   // What is still being drained after this is not worth waiting for.
   const timer = setTimeout(() => Deno.exit(outcome), STOP_WITHIN_MS);
   await cleanup.disposeAsync();
@@ -111,7 +114,7 @@ async function kernelArgs(state: State): Promise<string> {
 
 /** Shows the lab until it is to end, and returns the exit code. */
 async function show(
-  state: State,
+  { state, endpoint }: Lab,
   options: LabOptions,
   screen: Screen,
   stop: AbortSignal,
@@ -137,7 +140,7 @@ async function show(
       : haveJoined(status, options.machines);
     if (!isDone || isThere) return;
     isThere = true;
-    screen.print(whatNext(options).join("\n"));
+    screen.print(whatNext(options, endpoint).join("\n"));
     if (options.once) ended.resolve(0);
   }, watching.signal);
   watch.catch((error) => {
@@ -151,29 +154,21 @@ async function show(
   }
 }
 
-function whatNext({ cluster, machines, once, apiBind, state }: LabOptions): string[] {
+function whatNext(options: LabOptions, endpoint: string): string[] {
+  const { cluster, machines, once, state } = options;
   const done = cluster ? `cluster "${CLUSTER}" is running` : `${machines} machines have joined`;
   if (once) return [done];
   const isPacked = Deno.build.standalone || Deno.mainModule.startsWith("file:///proc/self/fd/");
-  const ctl = isPacked ? "batuta ctl" : "npx --yes deno@2.9.3 task ctl";
-  const endpoint = apiBind === undefined ? "" : ` --endpoint http://${apiBind}`;
-  const isKept = state !== "memory" && state !== "sqlite";
-  return [
-    "",
+  return describeNextSteps({
     done,
-    "",
-    "Look around from another terminal:",
-    `  ${ctl} list machines${endpoint}`,
-    `  ${ctl} get machinestatuses -o yaml${endpoint}`,
-    ...(cluster
-      ? [
-        `  ${ctl} get clusterstatuses ${CLUSTER} --watch${endpoint}`,
-        `  ${ctl} delete cluster ${CLUSTER}${endpoint}`,
-      ]
-      : [`  ${ctl} apply -f docs/examples/cluster.yaml${endpoint}`]),
-    "",
-    `Ctrl-C ends the lab${isKept ? "; its state stays" : " and throws its state away"}.`,
-  ];
+    ...(cluster ? { cluster: CLUSTER } : {}),
+    machines,
+    ctl: isPacked ? "batuta ctl" : "npx --yes deno@2.9.3 task ctl",
+    hasExamples: !isPacked,
+    // Where the client looks anyway need not be typed.
+    endpoint: endpoint === `http://${DEFAULT_API_BIND}` ? "" : endpoint,
+    isThrowAway: state === "memory" || state === "sqlite",
+  });
 }
 
 /** Log lines go where they do not tear the table. */

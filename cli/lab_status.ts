@@ -99,6 +99,46 @@ export function describeLag({ machines, clusters }: LabStatus, wanted: number): 
   return lines;
 }
 
+/** What {@linkcode describeNextSteps} depends on. */
+export interface NextSteps {
+  /** What was reached. */
+  readonly done: string;
+  /** Absent when the lab has none. */
+  readonly cluster?: string;
+  readonly machines: number;
+  /** How the client is started. */
+  readonly ctl: string;
+  /** Whether the files of `docs/examples` are at hand. */
+  readonly hasExamples: boolean;
+  /** Empty when the client finds the server by itself. */
+  readonly endpoint: string;
+  readonly isThrowAway: boolean;
+}
+
+/** What to type once the lab is up. */
+export function describeNextSteps(steps: NextSteps): string[] {
+  const { done, cluster, machines, ctl, hasExamples, endpoint, isThrowAway } = steps;
+  const command = (text: string): string =>
+    `  ${ctl} ${text}${endpoint === "" ? "" : ` --endpoint ${endpoint}`}`;
+  const apply = (file: string): string => command(`apply -f docs/examples/${file}`);
+  const more = cluster === undefined ? hasExamples ? [apply("cluster.yaml")] : [] : [
+    command(`get clusterstatuses ${cluster} --watch`),
+    ...(hasExamples && machines >= 3 ? [apply("workers.yaml")] : []),
+    command(`delete cluster ${cluster}`),
+  ];
+  return [
+    "",
+    done,
+    "",
+    "Look around from another terminal:",
+    command("list machines"),
+    command("get machinestatuses -o yaml"),
+    ...more,
+    "",
+    `Ctrl-C ends the lab${isThrowAway ? " and throws its state away" : "; its state stays"}.`,
+  ];
+}
+
 function describeCluster({ id, phase, isReady, healthy, total }: LabCluster): string {
   const ready = isReady ? "ready" : "not ready";
   return `cluster "${id}": ${phase}, ${ready}, ${healthy} of ${total} machines healthy`;

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import {
   describeChanges,
   describeLag,
+  describeNextSteps,
   haveJoined,
   isRunning,
   type LabCluster,
@@ -97,4 +98,27 @@ Deno.test("describeLag() names what is missing and why", () => {
     "1 of 3 machines are connected",
     "machine m1 is installing: disk is full",
   ]);
+});
+
+Deno.test("describeNextSteps() gives commands that fit the lab", () => {
+  const steps = {
+    done: 'cluster "lab" is running',
+    cluster: "lab",
+    machines: 3,
+    ctl: "batuta ctl",
+    hasExamples: true,
+    endpoint: "http://127.0.0.1:9",
+    isThrowAway: true,
+  };
+  const lines = describeNextSteps(steps);
+  assert.ok(lines.includes("  batuta ctl list machines --endpoint http://127.0.0.1:9"));
+  assert.ok(lines.some((line) => line.includes("workers.yaml")));
+  assert.ok(lines.includes("Ctrl-C ends the lab and throws its state away."));
+  const packed = describeNextSteps({ ...steps, hasExamples: false, endpoint: "" });
+  assert.ok(packed.includes("  batuta ctl delete cluster lab"));
+  assert.ok(!packed.some((line) => line.includes("docs/examples")));
+  const { cluster: _, ...without } = steps;
+  assert.ok(
+    describeNextSteps(without).some((line) => line.includes("apply -f docs/examples/cluster.yaml")),
+  );
 });

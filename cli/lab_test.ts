@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { parse } from "yaml";
 import example from "../docs/examples/cluster.yaml" with { type: "text" };
+import workers from "../docs/examples/workers.yaml" with { type: "text" };
 import { readDocuments } from "./ctl_document.ts";
 
 const MAIN = new URL("../main.ts", import.meta.url).pathname;
@@ -33,6 +34,16 @@ Deno.test("docs/examples/cluster.yaml is a cluster of the lab's first machine", 
     ["lab", "lab-control-planes", fleetUuid(1)],
   );
   assert.equal(parse(example.split("---")[0] ?? "").spec.talosversion, "1.12.11");
+});
+
+Deno.test("docs/examples/workers.yaml adds the other machines to that cluster", async () => {
+  const { fleetUuid } = await import("../lab/fleet.ts");
+  const drafts = readDocuments(workers, "docs/examples/workers.yaml");
+  assert.deepEqual(
+    drafts.map(({ metadata }) => metadata.id),
+    ["lab-workers", fleetUuid(2), fleetUuid(3)],
+  );
+  assert.ok(drafts.every(({ metadata }) => metadata.labels["omni.sidero.dev/cluster"] === "lab"));
 });
 
 Deno.test("batuta lab --once ends when its cluster runs", async () => {
