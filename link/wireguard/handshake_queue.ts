@@ -84,14 +84,14 @@ export class HandshakeQueue {
   /** Takes the next; what is too old to be of use is skipped. */
   take(nowMs: number): WaitingInitiation | undefined {
     while (this.length > 0) {
-      const next = this.#takeProven() ?? this.#unproven.shift();
+      const next = this.#takeProven(nowMs) ?? takeFrom(this.#unproven, nowMs);
       if (next !== undefined && nowMs - next.receivedMs < STALE_MS) return next;
     }
     return undefined;
   }
 
-  #takeProven(): WaitingInitiation | undefined {
-    const next = this.#proven.shift();
+  #takeProven(nowMs: number): WaitingInitiation | undefined {
+    const next = takeFrom(this.#proven, nowMs);
     if (next === undefined) return undefined;
     const { hostname } = next.source;
     const count = (this.#perSource.get(hostname) ?? 1) - 1;
@@ -99,6 +99,19 @@ export class HandshakeQueue {
     else this.#perSource.delete(hostname);
     return next;
   }
+}
+
+/**
+ * The oldest, in fairness, unless it has waited too long: then the newest, whose sender still waits
+ * for the answer, while that of the oldest is about to begin anew.
+ */
+function takeFrom(
+  queue: Fifo<WaitingInitiation>,
+  nowMs: number,
+): WaitingInitiation | undefined {
+  const oldest = queue.first;
+  if (oldest === undefined) return undefined;
+  return nowMs - oldest.receivedMs > OVERLOAD_MS ? queue.pop() : queue.shift();
 }
 
 /** A queue whose `shift` does not move the rest each time. */
@@ -116,6 +129,10 @@ class Fifo<T> {
 
   push(item: T): void {
     this.#items.push(item);
+  }
+
+  pop(): T | undefined {
+    return this.length > 0 ? this.#items.pop() : undefined;
   }
 
   shift(): T | undefined {
