@@ -148,7 +148,7 @@ class Walk {
 
   /** What controllers wait for at a resource that exists. */
   async #whyHere(stored: RawResource, depth: number): Promise<Explanation[]> {
-    const { type, id, phase, finalizers, namespace } = stored.metadata;
+    const { type, id, phase, finalizers } = stored.metadata;
     // What a controller declines is where it should be.
     const waits = (this.#waits.get(`${type}/${id}`) ?? []).filter(({ state }) =>
       state !== "declined"
@@ -164,9 +164,8 @@ class Walk {
     if (phase !== "tearingDown") return reasons;
     for (const finalizer of finalizers) {
       if (waits.some(({ controller }) => controller === finalizer)) continue;
-      const isKnown = this.#controllers.has(finalizer);
-      const text = isKnown
-        ? `${finalizer} holds ${namespace}/${id} and is at work on it`
+      const text = this.#controllers.has(finalizer)
+        ? `${finalizer} holds it and is about to let go`
         : `${finalizer} holds it, which is no controller of this server`;
       reasons.push({ text, because: [] });
     }
