@@ -116,6 +116,8 @@ class Core implements StateCore {
   readonly #cookie: bigint;
   readonly #queue: CommitQueue;
   #closed = false;
+  #lastMs = 0;
+  #lastInstant: Instant = instantOf(0);
   readonly #tables: Tables;
 
   constructor(options: StateOptions, image: StoreImage, epochs: readonly Epoch[]) {
@@ -139,12 +141,15 @@ class Core implements StateCore {
     this.#tables.obtain(resource.metadata).put(resource);
   }
 
+  /** The time, one and the same object for all writes of a millisecond. */
   #now(): Instant {
     const ms = this.#clock.nowMs();
-    const seconds = Math.floor(ms / 1000);
-    return { seconds: BigInt(seconds), nanos: Math.floor((ms - seconds * 1000) * 1e6) };
+    if (ms !== this.#lastMs) {
+      this.#lastMs = ms;
+      this.#lastInstant = instantOf(ms);
+    }
+    return this.#lastInstant;
   }
-
   /** Makes durable changes visible and publishes them. */
   #apply(changes: readonly Change[]): void {
     const published = new Map<KindTable, KindEvent[]>();
@@ -352,6 +357,11 @@ class Core implements StateCore {
     for (const table of this.#tables.all()) table.closeListeners();
     await this.#store.close();
   }
+}
+
+function instantOf(ms: number): Instant {
+  const seconds = Math.floor(ms / 1000);
+  return { seconds: BigInt(seconds), nanos: Math.floor((ms - seconds * 1000) * 1e6) };
 }
 
 /** What a write has stored; the queue answers with it unless the write removes. */

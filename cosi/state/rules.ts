@@ -23,6 +23,26 @@ export function notFound(ref: Ref): CodedError {
   return new CodedError("notFound", `Cannot find ${describeRef(ref)}: it does not exist`);
 }
 
+/** The metadata to store: written out, so that all of them have one shape for the engine. */
+function stamped(
+  metadata: Metadata,
+  stamps: Pick<Metadata, "owner" | "version" | "created" | "updated">,
+): Metadata {
+  return {
+    namespace: metadata.namespace,
+    type: metadata.type,
+    id: metadata.id,
+    version: stamps.version,
+    owner: stamps.owner,
+    phase: metadata.phase,
+    created: stamps.created,
+    updated: stamps.updated,
+    finalizers: metadata.finalizers,
+    labels: metadata.labels,
+    annotations: metadata.annotations,
+  };
+}
+
 function requireOwner(verb: string, stored: Metadata, owner: string): void {
   if (stored.owner === owner) return;
   throw new CodedError(
@@ -51,7 +71,9 @@ export function decideCreate(
   if (stored !== undefined) {
     throw new CodedError("alreadyExists", `Cannot create ${describeRef(metadata)}: it exists`);
   }
-  return new RawResource({ ...metadata, owner, version: 1, created: now }, protoSpec, yamlSpec);
+  const { updated } = metadata;
+  const stamps = { owner, version: 1, created: now, updated };
+  return new RawResource(stamped(metadata, stamps), protoSpec, yamlSpec);
 }
 
 /** Decides on updating a resource. */
@@ -81,11 +103,8 @@ export function decideUpdate(
       }: its phase is ${phase}, expected was ${options.expectedPhase}`,
     );
   }
-  return new RawResource(
-    { ...metadata, owner, version: version + 1, created, updated: now },
-    protoSpec,
-    yamlSpec,
-  );
+  const stamps = { owner, version: version + 1, created, updated: now };
+  return new RawResource(stamped(metadata, stamps), protoSpec, yamlSpec);
 }
 
 /** Decides on marking a resource for removal; the stored resource itself when it is marked. */
