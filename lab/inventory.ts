@@ -8,7 +8,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import { RuntimeSELinuxState as SeLinux } from "../proto/gen/talos/resource/enums_pb.ts";
-import { DiskSpecSchema, SystemDiskSpecSchema } from "../proto/gen/talos/resource/block_pb.ts";
+import { DiskSpecSchema } from "../proto/gen/talos/resource/block_pb.ts";
 import { LayerSchema } from "../proto/gen/talos/resource/extensions_pb.ts";
 import {
   MemoryModuleSpecSchema,
@@ -23,6 +23,7 @@ import {
   VersionSpecSchema,
 } from "../proto/gen/talos/resource/runtime_pb.ts";
 import { isRecentTalos } from "./versions.ts";
+import { publishSystemDisk } from "./volumes.ts";
 import { RESOURCE_DEFINITION, resourceDefinitions } from "./kinds.ts";
 import type { Boot } from "./boot.ts";
 import { META_UNIQUE_TOKEN, META_UUID_OVERRIDE, publishMeta } from "./status.ts";
@@ -113,24 +114,6 @@ function publishDisks(boot: Boot): void {
     );
   }
   publishSystemDisk(boot);
-}
-
-/** Tells from which disk a machine runs; nothing before an installation. */
-export function publishSystemDisk(boot: Boot): void {
-  const { installation } = boot.core.disk;
-  if (installation === undefined) {
-    boot.resources.remove("SystemDisks.block.talos.dev", "system-disk");
-    return;
-  }
-  boot.resources.put(
-    "SystemDisks.block.talos.dev",
-    "system-disk",
-    SystemDiskSpecSchema,
-    create(SystemDiskSpecSchema, {
-      diskId: installation.disk.replace("/dev/", ""),
-      devPath: installation.disk,
-    }),
-  );
 }
 
 function publishSystem(boot: Boot): void {

@@ -16,10 +16,10 @@ import {
 import { implementService, type Service } from "../rpc/service.ts";
 import type { Boot } from "./boot.ts";
 import { readInstallerImage } from "./disk.ts";
-import { publishSystemDisk } from "./inventory.ts";
 import { replaceSystem } from "./machine_service.ts";
 import { checkReady } from "./power.ts";
 import { setStage } from "./status.ts";
+import { publishSystemDisk } from "./volumes.ts";
 
 type Progress = { progress: MessageInitShape<typeof LifecycleServiceInstallProgressSchema> };
 

@@ -60,6 +60,25 @@ Deno.test("startMachine() resets everything, and turns itself off where it is to
     await reach(machine, ({ stage }) => stage === "maintenance");
   }));
 
+Deno.test("startMachine() cannot leave an etcd of its own with grace, and stays what it is", () =>
+  withMachine({}, async (server, machine) => {
+    const cluster = await createTestCluster();
+    const api = await configure(server, machine, cluster);
+    await api.bootstrap({});
+    await reach(machine, ({ stage, isReady }) => stage === "running" && isReady);
+    const { bootId } = machine;
+    await api.reset({
+      graceful: true,
+      reboot: true,
+      systemPartitionsToWipe: [{ label: "STATE", wipe: true }, { label: "EPHEMERAL", wipe: true }],
+    });
+    await reach(
+      machine,
+      ({ stage, isReady }) => stage === "running" && isReady && machine.bootId !== bootId,
+    );
+    assert.match(machine.config ?? "", /type: controlplane/);
+  }));
+
 Deno.test("startMachine() does one thing at a time", () =>
   withMachine({ pace: { stopMs: 1_000 } }, async (server, machine) => {
     const cluster = await createTestCluster();

@@ -20,8 +20,10 @@ import {
 } from "../proto/gen/talos/resource/cluster_pb.ts";
 import {
   MachineType as ClusterMachineType,
+  NethelpersFamily as Family,
   NethelpersLinkType as LinkType,
   NethelpersOperationalState as LinkState,
+  NethelpersRoutingTable as Table,
 } from "../proto/gen/talos/resource/enums_pb.ts";
 import { MemberSpecSchema as EtcdMemberSpecSchema } from "../proto/gen/talos/resource/etcd_pb.ts";
 import { NodenameSpecSchema, NodeStatusSpecSchema } from "../proto/gen/talos/resource/k8s_pb.ts";
@@ -29,6 +31,7 @@ import {
   HostnameStatusSpecSchema,
   LinkStatusSpecSchema,
   NodeAddressSpecSchema,
+  RouteStatusSpecSchema,
 } from "../proto/gen/talos/resource/network_pb.ts";
 import { ipv6Bytes, parseIpv4 } from "../link/addresses.ts";
 import { writeYaml } from "../talos/config/yaml_write.ts";
@@ -86,6 +89,7 @@ export function publishNetwork(boot: Boot): void {
       }),
     );
   }
+  publishRoute(boot);
   // Only "accumulative" keeps the addresses of the tunnel.
   const shown: Readonly<Record<string, NetIPPrefix[]>> = {
     default: addresses.slice(0, 1),
@@ -101,6 +105,23 @@ export function publishNetwork(boot: Boot): void {
       create(NodeAddressSpecSchema, { addresses: list }),
     );
   }
+}
+
+function publishRoute(boot: Boot): void {
+  const gateway = boot.core.hardware.address.replace(/\d+$/, "254");
+  boot.resources.put(
+    "RouteStatuses.net.talos.dev",
+    `inet4/${gateway}//1024`,
+    RouteStatusSpecSchema,
+    create(RouteStatusSpecSchema, {
+      family: Family.FAMILY_INET4,
+      gateway: create(NetIPSchema, { ip: ipBytes(gateway) }),
+      outLinkIndex: 1,
+      outLinkName: "eth0",
+      table: Table.TABLE_MAIN,
+      priority: 1024,
+    }),
+  );
 }
 
 /** Tells the host name and takes it over. */

@@ -21,12 +21,13 @@ import {
 import { readInstallerImage } from "./disk.ts";
 import { runEtcd } from "./etcd_member.ts";
 import { stableHostname } from "./hardware.ts";
-import { kernelCmdline, publishInventory, publishSystemDisk } from "./inventory.ts";
+import { kernelCmdline, publishInventory } from "./inventory.ts";
 import { runApiServer, runKubelet } from "./kubernetes_node.ts";
 import { type MachineConfig, readMachineConfig } from "./machine_config.ts";
 import { nodeIdOf, publishHostname, publishMembers, publishNetwork } from "./network.ts";
 import { requiredServices, setService, setStage } from "./status.ts";
 import { isRecentTalos } from "./versions.ts";
+import { publishSystemDisk } from "./volumes.ts";
 
 /** Runs a background part of a machine; a failure is told and does not end the machine. */
 export type Spawn = (name: string, run: () => Promise<void>) => void;

@@ -43,6 +43,8 @@ const ENUM_PREFIXES: Readonly<Record<string, string>> = {
   "enums.RuntimeSELinuxState": "SE_LINUX_STATE_",
   "enums.RuntimeFIPSState": "FIPS_STATE_",
   "enums.MachineType": "TYPE_",
+  "enums.NethelpersFamily": "FAMILY_",
+  "enums.NethelpersRoutingTable": "TABLE_",
   "enums.NethelpersAddressSortAlgorithm": "ADDRESS_SORT_ALGORITHM_",
   "enums.BlockVolumePhase": "VOLUME_PHASE_",
   "enums.BlockVolumeType": "VOLUME_TYPE_",
