@@ -26,6 +26,7 @@ const KEPT: Readonly<Record<string, readonly Permission[]>> = {
   lab: ["env", "net", "read", "sys", "write"],
   ctl: ["env", "net", "read", "sys"],
   "ctl edit": ["env", "net", "read", "run", "sys", "write"],
+  dictionary: ["env", "net", "read", "sys", "write"],
   "key rotate": ["env", "net", "read", "sys", "write"],
 };
 

@@ -16,6 +16,7 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   lab: async () => (await import("./lab.ts")).labCommand(),
   ctl: async () => (await import("./ctl.ts")).ctlCommand(),
   config: async () => (await import("./config.ts")).configCommand(),
+  dictionary: async () => (await import("./dictionary.ts")).dictionaryCommand(),
   key: async () => (await import("./key.ts")).keyCommand(),
   version: async () => (await import("./version.ts")).versionCommand(),
 };

@@ -9,20 +9,9 @@
  * @module
  */
 
-import { createHash } from "node:crypto";
 import { CodedError } from "../../base/errors.ts";
+import { DICTIONARY, isDictionary } from "../config/dictionary_file.ts";
 import { decompressFrames, type Dictionary, readDictionary, readFrameHeader } from "./zstd.ts";
-
-/** The file is always this one; a frame names it by its number. */
-export const DICTIONARY = {
-  id: 1,
-  sizeBytes: 65_536,
-  sha256: "8238079ff3eb9ff1142cdf5b10d4e08bea4c70103490e4a7beff8f9b92098cc9",
-} as const;
-
-/** Where the client's authors publish the file. */
-export const DICTIONARY_URL = "https://raw.githubusercontent.com/siderolabs/omni/" +
-  "b1ea5df26e4ea80857a444c1c982387863cadbd9/client/pkg/compression/data/config.1.zdict";
 
 /** How an operator puts it where it belongs. */
 const REMEDY = 'run "batuta dictionary --fetch" or "batuta dictionary --file FILE" on the server';
@@ -45,12 +34,6 @@ export interface Decompressor {
    *   while it is missing.
    */
   decompress(bytes: Uint8Array): Uint8Array;
-}
-
-/** Whether bytes are the dictionary. */
-export function isDictionary(bytes: Uint8Array): boolean {
-  return bytes.length === DICTIONARY.sizeBytes &&
-    createHash("sha256").update(bytes).digest("hex") === DICTIONARY.sha256;
 }
 
 function readFile(path: string): Uint8Array | undefined {
