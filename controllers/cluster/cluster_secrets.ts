@@ -40,6 +40,8 @@ export function clusterSecretsController({ clock }: { readonly clock: Clock }): 
     primary: Cluster,
     mapped: [sameId(ClusterConfigVersion), sameId(ClusterSecret), CLUSTER_MACHINES],
     output: ClusterSecret,
+    // Keys take seconds of a processor: more at once would only delay the first of them.
+    concurrency: 2,
     plansTeardown: true,
     gather: gatherClusterSecretsFacts,
     plan: planClusterSecrets,
