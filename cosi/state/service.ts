@@ -22,6 +22,7 @@ import {
   type WatchRequest,
 } from "./requests.ts";
 import { checkDraft, checkNames, type NameLimits, withNameLimits } from "./request_limits.ts";
+import { ReadyQueue } from "./ready_queue.ts";
 import { Slicer } from "./slices.ts";
 import type { ResourceDraft, StateEvent } from "./state.ts";
 import { streamWatch } from "./watch_stream.ts";
@@ -101,6 +102,7 @@ class Handlers {
   readonly #isDeclared: (type: string) => boolean;
   readonly #nameLimits: NameLimits;
   readonly #watchesPerConnection: number;
+  readonly #ready = new ReadyQueue();
   readonly #watches = new Map<string, number>();
   readonly #yaml = new ByteCache<RawResource>(YAML_CACHE_BYTES);
   readonly #events = new ByteCache<StateEvent>(EVENT_CACHE_BYTES);
@@ -229,6 +231,7 @@ class Handlers {
         // An event without a bookmark belongs to one bootstrap: its bytes are not needed again.
         encode: (event) =>
           event.bookmark === undefined ? this.#event(event) : this.#events.get(event, this.#event),
+        queue: this.#ready,
         accepts: query.apiVersion > 0 ? () => true : isKnownToOldClients,
       });
     } finally {

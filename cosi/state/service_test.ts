@@ -253,3 +253,28 @@ Deno.test("createStateService() drops what clients without an API version do not
   stream.cancel();
   deepStrictEqual(responses.map(({ event }) => event.length), [0, 1]);
 });
+
+Deno.test("createStateService() ends the watch of a fault and leaves the others alone", async () => {
+  await using served = await serve({
+    yamlSpecOf: ({ metadata }) => {
+      if (metadata.id === "bad") throw new Error("A fault of ours");
+      return undefined;
+    },
+  });
+  const state = createRemoteState(served.channel);
+  const { signal } = new AbortController();
+  const bad = served.channel.rawStream(path("Watch"));
+  void bad.send(writeWatchRequest(ref("bad"), {}));
+  bad.end();
+  const good = await state.watch(ref("good"), { signal });
+  await rejects(async () => {
+    for await (const _ of bad.messages);
+  }, { code: "internal", message: "internal error" });
+  await served.core.create(draft("good"));
+  const seen: string[] = [];
+  for await (const events of good) {
+    seen.push(...events.map(({ type }) => type));
+    if (seen.length === 2) break;
+  }
+  deepStrictEqual(seen, ["destroyed", "created"]);
+});

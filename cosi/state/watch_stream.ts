@@ -11,6 +11,7 @@
  */
 
 import { CodedError } from "../../base/errors.ts";
+import type { ReadyQueue } from "./ready_queue.ts";
 import { Slicer } from "./slices.ts";
 import type { StateEvent } from "./state.ts";
 import type { Watcher } from "./watcher.ts";
@@ -29,83 +30,165 @@ export interface WatchStreamOptions {
   readonly aggregated: boolean;
   /** Whether an event may be sent at all. */
   readonly accepts: (event: StateEvent) => boolean;
+  /** Shares the thread among the streams that have something to send. */
+  readonly queue: ReadyQueue;
 }
 
 /** An aggregated message is cut before this size, which clients still accept. */
 const MESSAGE_BYTES = 28 << 20;
 
-/** Runs until the watch ends; throws `resourceExhausted` after an overrun. */
-export async function streamWatch(options: WatchStreamOptions): Promise<void> {
-  const { watcher } = options;
-  let wake = (): void => {};
-  let isReady = false;
-  watcher.onReady = () => {
-    isReady = true;
-    wake();
+/** So many events are sent in one go; more of them, such as a bootstrap, in slices. */
+const FEW_EVENTS = 64;
+
+/** Settles when the watch ends; rejects with `resourceExhausted` after an overrun. */
+export function streamWatch(options: WatchStreamOptions): Promise<void> {
+  return new Promise((resolve, reject) => new WatchStream(options, resolve, reject).wake());
+}
+
+class WatchStream {
+  readonly #options: WatchStreamOptions;
+  readonly #resolve: () => void;
+  readonly #reject: (error: unknown) => void;
+  #isQueued = false;
+  #isDone = false;
+  /** Set while the stream waits or sends in slices: ends that when it is too late for it. */
+  #interrupt: (() => void) | undefined;
+
+  constructor(
+    options: WatchStreamOptions,
+    resolve: () => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    options.watcher.onReady = () => this.wake();
+  }
+
+  /** Is called whenever there may be something to do. */
+  wake(): void {
+    if (this.#isQueued || this.#isDone) return;
+    if (this.#interrupt !== undefined) {
+      const { overrun, closed } = this.#options.watcher;
+      if (overrun || closed) this.#interrupt();
+      return;
+    }
+    this.#isQueued = true;
+    this.#options.queue.add(this.#run);
+  }
+
+  readonly #run = (): void => {
+    this.#isQueued = false;
+    try {
+      this.#sendPending();
+    } catch (error) {
+      // A fault with one event is the end of this stream, not of the others behind it.
+      this.#finish(error);
+    }
   };
-  try {
-    for (;;) {
-      isReady = false;
+
+  #sendPending(): void {
+    const { watcher, accepts } = this.#options;
+    while (!this.#isDone && this.#interrupt === undefined) {
       const events = watcher.take();
-      if (events !== undefined) await sendEvents(options, events);
-      else if (watcher.closed) return;
-      else if (!isReady) await new Promise<void>((resolve) => wake = resolve);
-      if (events?.[events.length - 1]?.type === "errored") {
-        throw new CodedError("resourceExhausted", "The watch was too slow, and events are lost");
+      if (events === undefined) {
+        if (watcher.closed) this.#finish(undefined);
+        return;
+      }
+      const accepted = events.every(accepts) ? events : events.filter(accepts);
+      const last = events[events.length - 1];
+      if (last?.type !== "errored") this.#sendAll(accepted);
+      else {
+        // It is the only one, and whether the client reads it is not waited for.
+        for (const event of accepted) void this.#send(event);
+        this.#finish(
+          new CodedError("resourceExhausted", "The watch was too slow, and events are lost"),
+        );
       }
     }
-  } finally {
+  }
+
+  /** Sends at once what can be, and sees to it that the rest is sent. */
+  #sendAll(events: readonly StateEvent[]): void {
+    if (events.length > FEW_EVENTS) return this.#wait(this.#sendMany(events));
+    if (this.#options.aggregated && events.length > 1) {
+      return this.#wait(this.#sendTogether(events));
+    }
+    for (let i = 0; i < events.length; i++) {
+      const event = events[i];
+      const full = event && this.#send(event);
+      if (full === undefined) continue;
+      const rest = events.slice(i + 1);
+      return this.#wait(rest.length === 0 ? full : this.#sendRest(full, rest));
+    }
+  }
+
+  #send(event: StateEvent): Promise<void> | undefined {
+    return this.#options.sink.send(this.#options.encode(event));
+  }
+
+  /** Goes on after something that takes time, or when it has become too late for it. */
+  #wait(work: Promise<void>): void {
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    this.#interrupt = resolve;
+    Promise.race([work, late]).then(() => {
+      this.#interrupt = undefined;
+      this.wake();
+    }, (error) => this.#finish(error));
+  }
+
+  async #sendRest(full: Promise<void>, rest: readonly StateEvent[]): Promise<void> {
+    await full;
+    if (this.#isUseful()) await this.#sendMany(rest);
+  }
+
+  async #sendMany(events: readonly StateEvent[]): Promise<void> {
+    if (this.#options.aggregated) return await this.#sendTogether(events);
+    const slicer = new Slicer();
+    for (const event of events) {
+      const pause = this.#send(event) ?? slicer.step();
+      if (pause === undefined) continue;
+      await pause;
+      if (!this.#isUseful()) return;
+    }
+  }
+
+  async #sendTogether(events: readonly StateEvent[]): Promise<void> {
+    const { sink, encode } = this.#options;
+    const slicer = new Slicer();
+    let parts: Uint8Array[] = [];
+    let size = 0;
+    for (const event of events) {
+      const part = encode(event);
+      if (size > 0 && size + part.length > MESSAGE_BYTES) {
+        await sink.send(concatenate(parts, size));
+        if (!this.#isUseful()) return;
+        parts = [];
+        size = 0;
+      }
+      parts.push(part);
+      size += part.length;
+      const pause = slicer.step();
+      if (pause !== undefined) await pause;
+    }
+    if (parts.length > 0 && this.#isUseful()) await sink.send(concatenate(parts, size));
+  }
+
+  /** Whether what is still to be sent can be of use: the watch goes on without a gap. */
+  #isUseful(): boolean {
+    const { overrun, closed } = this.#options.watcher;
+    return !overrun && !closed;
+  }
+
+  #finish(error: unknown): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    const { watcher } = this.#options;
     watcher.onReady = undefined;
     watcher.close();
+    if (error === undefined) this.#resolve();
+    else this.#reject(error);
   }
-}
-
-async function sendEvents(
-  options: WatchStreamOptions,
-  events: readonly StateEvent[],
-): Promise<void> {
-  const { accepts } = options;
-  const accepted = events.every(accepts) ? events : events.filter(accepts);
-  if (options.aggregated) await sendTogether(options, accepted);
-  else await sendOneByOne(options, accepted);
-}
-
-async function sendOneByOne(
-  { watcher, sink, encode }: WatchStreamOptions,
-  events: readonly StateEvent[],
-): Promise<void> {
-  const slicer = new Slicer();
-  for (const event of events) {
-    const full = sink.send(encode(event));
-    if (full !== undefined && !await hasRoom(full, watcher)) return;
-    const pause = slicer.step();
-    if (pause !== undefined) await pause;
-  }
-}
-
-async function sendTogether(
-  { watcher, sink, encode }: WatchStreamOptions,
-  events: readonly StateEvent[],
-): Promise<void> {
-  const slicer = new Slicer();
-  let parts: Uint8Array[] = [];
-  let size = 0;
-  for (const event of events) {
-    const part = encode(event);
-    if (size > 0 && size + part.length > MESSAGE_BYTES) {
-      const full = sink.send(concatenate(parts, size));
-      if (full !== undefined && !await hasRoom(full, watcher)) return;
-      parts = [];
-      size = 0;
-    }
-    parts.push(part);
-    size += part.length;
-    const pause = slicer.step();
-    if (pause !== undefined) await pause;
-  }
-  if (parts.length === 0) return;
-  const full = sink.send(concatenate(parts, size));
-  if (full !== undefined) await hasRoom(full, watcher);
 }
 
 function concatenate(parts: readonly Uint8Array[], size: number): Uint8Array {
@@ -118,17 +201,4 @@ function concatenate(parts: readonly Uint8Array[], size: number): Uint8Array {
     at += part.length;
   }
   return whole;
-}
-
-/** Waits until the client takes more, or false as soon as that is too late for it. */
-async function hasRoom(room: Promise<void>, watcher: Watcher): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const { onReady } = watcher;
-  watcher.onReady = () => {
-    onReady?.();
-    if (watcher.overrun || watcher.closed) resolve();
-  };
-  await Promise.race([room, late]);
-  watcher.onReady = onReady;
-  return !watcher.overrun && !watcher.closed;
 }
