@@ -27,21 +27,21 @@ async function lab(...args: string[]) {
 }
 
 Deno.test("docs/examples/cluster.yaml is a cluster of the lab's first machine", async () => {
-  const { fleetUuid } = await import("../lab/fleet.ts");
+  const { hardwareOf } = await import("../lab/hardware.ts");
   const drafts = readDocuments(example, "docs/examples/cluster.yaml");
   assert.deepEqual(
     drafts.map(({ metadata }) => metadata.id),
-    ["lab", "lab-control-planes", fleetUuid(1)],
+    ["lab", "lab-control-planes", hardwareOf("lab", 1).uuid],
   );
   assert.equal(parse(example.split("---")[0] ?? "").spec.talosversion, "1.12.11");
 });
 
 Deno.test("docs/examples/workers.yaml adds the other machines to that cluster", async () => {
-  const { fleetUuid } = await import("../lab/fleet.ts");
+  const { hardwareOf } = await import("../lab/hardware.ts");
   const drafts = readDocuments(workers, "docs/examples/workers.yaml");
   assert.deepEqual(
     drafts.map(({ metadata }) => metadata.id),
-    ["lab-workers", fleetUuid(2), fleetUuid(3)],
+    ["lab-workers", hardwareOf("lab", 2).uuid, hardwareOf("lab", 3).uuid],
   );
   assert.ok(drafts.every(({ metadata }) => metadata.labels["omni.sidero.dev/cluster"] === "lab"));
 });

@@ -9,12 +9,8 @@
 import type { Logger } from "../base/log.ts";
 import { clustersOf, decodeMemory, EMPTY_MEMORY, encodeMemory } from "./fleet_memory.ts";
 import { hardwareOf } from "./hardware.ts";
-import {
-  type EmulatedMachine,
-  type MachineOptions,
-  type MachineView,
-  startMachine,
-} from "./machine.ts";
+import { type EmulatedMachine, type MachineView, startMachine } from "./machine.ts";
+import type { MachineOptions } from "./machine_options.ts";
 import { createSignal } from "./signal.ts";
 import { createWorld, type World } from "./world.ts";
 
@@ -56,11 +52,6 @@ export interface Fleet {
 
 /** The seed of a fleet that was given none. */
 export const DEFAULT_SEED = "lab";
-
-/** The UUID of machine number `index`, counted from 1, of a fleet of this seed. */
-export function fleetUuid(index: number, seed = DEFAULT_SEED): string {
-  return hardwareOf(seed, index).uuid;
-}
 
 /** Starts a fleet; its machines boot in the background. */
 export function startFleet(

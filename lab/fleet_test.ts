@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 import assert from "node:assert/strict";
-import { fleetUuid } from "./fleet.ts";
+import { DEFAULT_SEED } from "./fleet.ts";
 import { startFleetThread } from "./fleet_thread.ts";
+import { hardwareOf } from "./hardware.ts";
 import { startTestServer } from "./testing.ts";
 
 Deno.test("startFleetThread() joins many machines from a worker", async () => {
@@ -19,11 +20,11 @@ Deno.test("startFleetThread() joins many machines from a worker", async () => {
         views.every(({ stage, address }) => stage === "maintenance" && address !== ""),
       AbortSignal.timeout(20_000),
     );
-    assert.equal(fleet.views()[0]?.uuid, fleetUuid(1));
+    assert.equal(fleet.views()[0]?.uuid, hardwareOf(DEFAULT_SEED, 1).uuid);
     assert.equal(new Set(fleet.views().map(({ uuid }) => uuid)).size, 20);
-    const calls = await fleet.calls(fleetUuid(1));
+    const calls = await fleet.calls(hardwareOf(DEFAULT_SEED, 1).uuid);
     assert.equal(calls.get("Provision"), 1);
-    await fleet.act(fleetUuid(2), "powerOff");
+    await fleet.act(hardwareOf(DEFAULT_SEED, 2).uuid, "powerOff");
     await fleet.until((views) => views[1]?.isOn === false, AbortSignal.timeout(5_000));
   } finally {
     await fleet.close();

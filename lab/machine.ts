@@ -9,55 +9,20 @@
  * @module
  */
 
-import { type Clock, systemClock } from "../base/clock.ts";
 import { codeOf } from "../base/errors.ts";
-import { type Logger, silentLogger } from "../base/log.ts";
 import { serveApid } from "./apid.ts";
 import { type Boot, type BootEnd, createBoot, endBoot, type MachineStage } from "./boot.ts";
 import { clusterIdOf, type ServiceState } from "./boot.ts";
 import { emptyDisk, type Installation, type SystemDisk } from "./disk.ts";
 import { sendEvents, sendKernelLines } from "./event_sink.ts";
-import { type Hardware, hardwareOf } from "./hardware.ts";
+import type { Hardware } from "./hardware.ts";
 import { effectiveUuid } from "./inventory.ts";
 import { keepJoined } from "./join.ts";
-import { parseKernelArgs } from "./kernel_args.ts";
-import { DEFAULT_PACE, type MachineCore, type Pace, type Quirks } from "./machine_core.ts";
+import type { MachineCore } from "./machine_core.ts";
+import { createCore, type MachineOptions } from "./machine_options.ts";
 import { requestReboot } from "./power.ts";
 import { runSequences } from "./sequences.ts";
-import { createSignal } from "./signal.ts";
 import { unmetConditions } from "./status.ts";
-import { createWorld, type World } from "./world.ts";
-
-/** The Talos that machines boot from their medium unless told otherwise. */
-export const DEFAULT_TALOS_VERSION = "v1.12.11";
-
-/** Options of {@linkcode startMachine}. */
-export interface MachineOptions {
-  /** As on a boot medium: `siderolink.api=… talos.events.sink=… talos.logging.kernel=…`. */
-  readonly kernelArgs: string;
-  /** Made from a random seed when absent. */
-  readonly hardware?: Hardware;
-  /** What its disk holds from before; empty when absent. */
-  readonly disk?: SystemDisk;
-  /** The Talos of the boot medium, with `v`. */
-  readonly talosVersion?: string;
-  /** ID of the schematic of the boot medium. */
-  readonly schematic?: string;
-  /** System extensions of the boot medium, `name:version`. */
-  readonly extensions?: readonly string[];
-  /** Shared by the machines that can be in one cluster; a world of its own when absent. */
-  readonly world?: World;
-  readonly pace?: Partial<Pace>;
-  readonly quirks?: Partial<Quirks>;
-  /** Added to the answer of every call, in milliseconds. */
-  readonly latencyMs?: number;
-  /** Where its WireGuard binds; all addresses when absent. */
-  readonly bindAddress?: string;
-  /** Leaves the machine without power. */
-  readonly startsOff?: boolean;
-  readonly clock?: Clock;
-  readonly log?: Logger;
-}
 
 /** What can be seen of a machine from outside. */
 export interface MachineView {
@@ -112,28 +77,6 @@ export interface EmulatedMachine {
 /** Starts a machine. It boots in the background; nothing that goes wrong with it is thrown. */
 export function startMachine(options: MachineOptions): EmulatedMachine {
   return new Machine(createCore(options), options.startsOff !== true);
-}
-
-function createCore(options: MachineOptions): MachineCore {
-  const clock = options.clock ?? systemClock;
-  return {
-    hardware: options.hardware ?? hardwareOf(crypto.randomUUID(), 1),
-    disk: options.disk ?? emptyDisk(),
-    kernelArgs: options.kernelArgs,
-    server: parseKernelArgs(options.kernelArgs),
-    bindAddress: options.bindAddress,
-    mediaVersion: options.talosVersion ?? DEFAULT_TALOS_VERSION,
-    mediaSchematic: options.schematic ?? "",
-    extensions: options.extensions ?? [],
-    world: options.world ?? createWorld(() => clock.nowMs()),
-    pace: { ...DEFAULT_PACE, ...options.pace },
-    quirks: { runsWithoutEtcd: false, ...options.quirks },
-    latencyMs: options.latencyMs ?? 0,
-    calls: new Map(),
-    clock,
-    log: options.log ?? silentLogger,
-    changed: createSignal(),
-  };
 }
 
 /** How long a background part rests after a failure. */

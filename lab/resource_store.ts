@@ -7,8 +7,13 @@
  */
 
 import { create, type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { MetadataSchema, type Resource, ResourceSchema } from "../proto/gen/cosi/resource_pb.ts";
+import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type Metadata,
+  MetadataSchema,
+  type Resource,
+  ResourceSchema,
+} from "../proto/gen/cosi/resource_pb.ts";
 import { MACHINE_KINDS } from "./kinds.ts";
 import { specYaml } from "./spec_yaml.ts";
 
@@ -91,17 +96,7 @@ export function createResourceStore(nowMs: () => number): ResourceStore {
       ) return;
       const now = timestampFromMs(nowMs());
       const resource = create(ResourceSchema, {
-        metadata: create(MetadataSchema, {
-          namespace,
-          type,
-          id,
-          version: String(old === undefined ? 1 : Number(old.metadata?.version) + 1),
-          owner: "lab.MachineController",
-          phase: "running",
-          created: old?.metadata?.created ?? now,
-          updated: now,
-          annotations: { ...options.annotations },
-        }),
+        metadata: metadataOf({ namespace, type, id }, old, now, options),
         spec: { protoSpec, yamlSpec },
       });
       kind.resources.set(id, resource);
@@ -135,6 +130,23 @@ export function createResourceStore(nowMs: () => number): ResourceStore {
       return () => void listeners.delete(listener);
     },
   };
+}
+
+function metadataOf(
+  ref: { readonly namespace: string; readonly type: string; readonly id: string },
+  old: Resource | undefined,
+  now: Timestamp,
+  { annotations }: PutOptions,
+): Metadata {
+  return create(MetadataSchema, {
+    ...ref,
+    version: String(old === undefined ? 1 : Number(old.metadata?.version) + 1),
+    owner: "lab.MachineController",
+    phase: "running",
+    created: old?.metadata?.created ?? now,
+    updated: now,
+    annotations: { ...annotations },
+  });
 }
 
 interface KindState {

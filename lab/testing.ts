@@ -19,9 +19,9 @@ import {
 import { wireguardOverGrpcService } from "../link/wireguard_over_grpc.ts";
 import { type Device, startDevice } from "../link/device.ts";
 import { eventSinkService, type MachineEvent } from "../link/events.ts";
-import { generateKey } from "../link/keys.ts";
+import { generateKey, type KeyPair } from "../link/keys.ts";
 import { serveKernelLog } from "../link/kmsg.ts";
-import { type JoinRequest, provisionService } from "../link/provision.ts";
+import { type JoinReply, type JoinRequest, provisionService } from "../link/provision.ts";
 import { createSignal, type Signal } from "./signal.ts";
 import { type Channel, createChannel } from "../rpc/client.ts";
 import { createRpcServer } from "../rpc/server.ts";
@@ -83,42 +83,9 @@ export async function startTestServer(): Promise<TestServer> {
     log: silentLogger,
   });
   const arrived = createSignal();
-  // One machine alone may come over gRPC here.
-  const virtualEndpoint = `[${randomVirtualAddress()}]:${VIRTUAL_PORT}`;
   const joins: JoinRequest[] = [];
   const addresses = new Map<string, string>();
-  const provision = createRpcServer({
-    log: silentLogger,
-    services: [
-      provisionService({
-        join: async (request) => {
-          joins.push(request);
-          arrived.fire();
-          if (request.joinToken.reveal() !== TEST_TOKEN) {
-            throw new CodedError("permissionDenied", "Join refused: wrong token");
-          }
-          const address = addresses.get(request.machineId) ?? randomNodeAddress();
-          addresses.set(request.machineId, address);
-          await device.peers.put(request.machineId, {
-            publicKey: request.publicKey,
-            allowedIp: address,
-          });
-          return {
-            serverEndpoints: [`127.0.0.1:${device.port}`],
-            serverPublicKey: key.publicKey,
-            serverAddress: SERVER_ADDRESS,
-            nodeAddressPrefix: `${address}/64`,
-            virtualEndpoint: request.overGrpc ? virtualEndpoint : "",
-          };
-        },
-      }),
-      wireguardOverGrpcService({
-        packets: device.packets,
-        isAllowed: (endpoint) => endpoint === virtualEndpoint,
-      }),
-    ],
-  });
-  const listener = listenTcp({ hostname: "127.0.0.1", port: 0 });
+  const provision = startProvision(device, key, { joins, addresses, arrived });
   const sinks = await startSinks(device, addresses, arrived);
   const channels = new Set<Channel>();
   const openChannel = (address: string, credentials?: TestCredentials): Channel => {
@@ -126,9 +93,8 @@ export async function startTestServer(): Promise<TestServer> {
     channels.add(channel);
     return channel;
   };
-  const running = provision.serve(listener);
   return {
-    kernelArgs: `siderolink.api=grpc://127.0.0.1:${listener.port}?jointoken=${TEST_TOKEN} ` +
+    kernelArgs: `siderolink.api=grpc://127.0.0.1:${provision.port}?jointoken=${TEST_TOKEN} ` +
       `talos.events.sink=[${SERVER_ADDRESS}]:${EVENTS_PORT} ` +
       `talos.logging.kernel=tcp://[${SERVER_ADDRESS}]:${LOGS_PORT}`,
     joins,
@@ -152,10 +118,58 @@ export async function startTestServer(): Promise<TestServer> {
     },
     close: async () => {
       for (const channel of channels) channel.close();
-      await provision.drain(0);
-      await running;
+      await provision.close();
       await sinks.close();
       await device.close();
+    },
+  };
+}
+
+/** Admits machines with the right token, over UDP and, one alone, over gRPC. */
+function startProvision(
+  device: Device,
+  key: KeyPair,
+  { joins, addresses, arrived }: {
+    readonly joins: JoinRequest[];
+    readonly addresses: Map<string, string>;
+    readonly arrived: Signal;
+  },
+): { readonly port: number; close(): Promise<void> } {
+  const virtualEndpoint = `[${randomVirtualAddress()}]:${VIRTUAL_PORT}`;
+  const join = async (request: JoinRequest): Promise<JoinReply> => {
+    joins.push(request);
+    arrived.fire();
+    if (request.joinToken.reveal() !== TEST_TOKEN) {
+      throw new CodedError("permissionDenied", "Join refused: wrong token");
+    }
+    const address = addresses.get(request.machineId) ?? randomNodeAddress();
+    addresses.set(request.machineId, address);
+    await device.peers.put(request.machineId, { publicKey: request.publicKey, allowedIp: address });
+    return {
+      serverEndpoints: [`127.0.0.1:${device.port}`],
+      serverPublicKey: key.publicKey,
+      serverAddress: SERVER_ADDRESS,
+      nodeAddressPrefix: `${address}/64`,
+      virtualEndpoint: request.overGrpc ? virtualEndpoint : "",
+    };
+  };
+  const server = createRpcServer({
+    log: silentLogger,
+    services: [
+      provisionService({ join }),
+      wireguardOverGrpcService({
+        packets: device.packets,
+        isAllowed: (endpoint) => endpoint === virtualEndpoint,
+      }),
+    ],
+  });
+  const listener = listenTcp({ hostname: "127.0.0.1", port: 0 });
+  const running = server.serve(listener);
+  return {
+    port: listener.port,
+    close: async () => {
+      await server.drain(0);
+      await running;
     },
   };
 }

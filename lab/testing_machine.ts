@@ -12,12 +12,8 @@ import {
   MachineService,
 } from "../proto/gen/talos/machine_pb.ts";
 import { type Client, createClient } from "../rpc/client.ts";
-import {
-  type EmulatedMachine,
-  type MachineOptions,
-  type MachineView,
-  startMachine,
-} from "./machine.ts";
+import { type EmulatedMachine, type MachineView, startMachine } from "./machine.ts";
+import type { MachineOptions } from "./machine_options.ts";
 import { startTestServer, type TestServer } from "./testing.ts";
 import type { TestCluster } from "./testing_cluster.ts";
 
