@@ -10,7 +10,7 @@ import { CodedError } from "../../base/errors.ts";
 import { MAIN_KIND, type ModelDocument, readHeader } from "./config_load.ts";
 import type { Fields } from "./decode.ts";
 import type { ConfigType, StructType } from "./schema.ts";
-import type { MapNode, YamlNode } from "./yaml_node.ts";
+import { type MapNode, StepBudget, type YamlNode } from "./yaml_node.ts";
 
 /** One mark: what to delete in which document. */
 export interface DeleteSelector {
@@ -38,7 +38,8 @@ export interface Extraction {
  */
 export function extractDeletes(root: YamlNode): Extraction {
   const selectors: DeleteSelector[] = [];
-  const remaining = strip(root, root, [], "document", selectors);
+  const context = { root, selectors, budget: new StepBudget() };
+  const remaining = strip(context, root, [], "document");
   return {
     selectors,
     remaining: remaining !== undefined && isEmpty(remaining) ? undefined : remaining,
@@ -47,18 +48,23 @@ export function extractDeletes(root: YamlNode): Extraction {
 
 type Parent = "document" | "map" | "seq";
 
+interface Context {
+  readonly root: YamlNode;
+  readonly selectors: DeleteSelector[];
+  readonly budget: StepBudget;
+}
+
 function strip(
-  root: YamlNode,
+  context: Context,
   node: YamlNode,
   path: readonly string[],
   parent: Parent,
-  selectors: DeleteSelector[],
 ): YamlNode | undefined {
+  // A node that several aliases refer to is walked each time.
+  context.budget.step();
   if (node.kind === "scalar") return node;
   if (node.kind === "seq") {
-    const items = node.items.map((item, i) =>
-      strip(root, item, [...path, `[${i}]`], "seq", selectors)
-    );
+    const items = node.items.map((item, i) => strip(context, item, [...path, `[${i}]`], "seq"));
     const kept = items.filter((item) => item !== undefined);
     if (kept.length === node.items.length && kept.every((item, i) => item === node.items[i])) {
       return node;
@@ -69,10 +75,10 @@ function strip(
   let isChanged = false;
   for (const entry of node.entries) {
     if (isMark(entry)) {
-      selectors.push(makeSelector(root, node, path, parent));
+      context.selectors.push(makeSelector(context.root, node, path, parent));
       return undefined;
     }
-    const value = strip(root, entry.value, [...path, entry.key], "map", selectors);
+    const value = strip(context, entry.value, [...path, entry.key], "map");
     isChanged ||= value !== entry.value;
     if (value !== undefined) entries.push(value === entry.value ? entry : { ...entry, value });
   }
