@@ -17,6 +17,8 @@ export interface LabServer extends AsyncDisposable {
   readonly endpoint: string;
   /** Resolves when the lab prints a line with this text, at the latest after the deadline. */
   waitFor(text: string, deadlineMs: number): Promise<void>;
+  /** What the server has written to its log. */
+  log(): string;
 }
 
 /** Starts a lab on a port that is free. */
@@ -26,9 +28,13 @@ export async function startLab(args: readonly string[]): Promise<LabServer> {
     cwd: ROOT,
     env: { NO_COLOR: "1" },
     stdout: "piped",
-    stderr: "inherit",
+    stderr: "piped",
   }).spawn();
   const lines: string[] = [];
+  const errors: string[] = [];
+  const logging = (async () => {
+    for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) errors.push(part);
+  })();
   let wake = Promise.withResolvers<void>();
   const reading = (async () => {
     const text = child.stdout.pipeThrough(new TextDecoderStream());
@@ -47,7 +53,7 @@ export async function startLab(args: readonly string[]): Promise<LabServer> {
       if (line !== undefined) return line;
       await wake.promise;
     }
-    throw new Error(`The lab did not say "${text}":\n${lines.join("\n")}`);
+    throw new Error(`The lab did not say "${text}":\n${[...lines, ...errors].join("\n")}`);
   };
   const close = async (): Promise<void> => {
     try {
@@ -56,7 +62,7 @@ export async function startLab(args: readonly string[]): Promise<LabServer> {
       // It has ended by itself.
     }
     await child.status;
-    await reading;
+    await Promise.all([reading, logging]);
   };
   try {
     const line = await find("server of the lab", 60_000);
@@ -64,6 +70,7 @@ export async function startLab(args: readonly string[]): Promise<LabServer> {
     return {
       endpoint,
       waitFor: async (text, deadlineMs) => void await find(text, deadlineMs),
+      log: () => errors.join(""),
       [Symbol.asyncDispose]: close,
     };
   } catch (error) {
