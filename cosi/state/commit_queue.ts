@@ -82,7 +82,20 @@ export class CommitQueue {
   /** Settles when the write is durable and visible. */
   submit(table: KindTable, id: string, decide: Decide): Promise<RawResource | undefined> {
     return new Promise((resolve, reject) => {
-      const write = { table, id, decide, resolve, reject };
+      table.writers++;
+      const write: Write = {
+        table,
+        id,
+        decide,
+        resolve(next) {
+          table.writers--;
+          resolve(next);
+        },
+        reject(error) {
+          table.writers--;
+          reject(error);
+        },
+      };
       const waiting = this.#busy.get(table)?.get(id);
       if (waiting === undefined) this.#begin(write);
       else waiting.push(write);

@@ -232,3 +232,24 @@ Deno.test("resourceCounts() counts by namespace", async () => {
   deepStrictEqual(state.snapshot(KIND).map(({ metadata }) => metadata.id), ["a"]);
   await state.close();
 });
+
+Deno.test("openState() forgets a kind that was only watched, unless a write to it is on its way", async () => {
+  const { store, commits } = manualStore();
+  const state = await openState({ store });
+  const watch = async (): Promise<AbortController> => {
+    const end = new AbortController();
+    await state.watchKind(KIND, { signal: end.signal });
+    await state.watch(ref("a"), { signal: end.signal });
+    return end;
+  };
+  (await watch()).abort();
+  deepStrictEqual(state.kinds(), []);
+  const end = await watch();
+  const write = state.create(draft("a"));
+  await settle();
+  end.abort();
+  commits[0]?.resolve();
+  await write;
+  ok(state.peek(ref("a")) !== undefined);
+  await state.close();
+});

@@ -27,11 +27,14 @@ export class KindTable {
   /** Whether the resources live in memory only. */
   readonly ephemeral: boolean;
   readonly history: EventHistory;
+  /** Writes on their way: the kind is needed although it is still empty. */
+  writers = 0;
   readonly #slots = new Map<string, Slot>();
   readonly #sorted = new SortedSlots();
   readonly #labels = new LabelIndex();
   readonly #listeners = new Set<EventListener>();
   readonly #listenersById = new Map<string, Set<EventListener>>();
+  readonly #onUnused: (table: KindTable) => void;
 
   constructor(options: {
     readonly namespace: string;
@@ -40,11 +43,14 @@ export class KindTable {
     readonly limits: HistoryLimits;
     /** The revision of the last change before this process. */
     readonly lastRevision: number;
+    /** Is told when the last watch of a kind ends that nobody has ever written to. */
+    readonly onUnused: (table: KindTable) => void;
   }) {
     this.namespace = options.namespace;
     this.type = options.type;
     this.ephemeral = options.ephemeral;
     this.history = new EventHistory(options.limits, options.lastRevision);
+    this.#onUnused = options.onUnused;
   }
 
   get size(): number {
@@ -111,13 +117,16 @@ export class KindTable {
 
   /** Removes a listener. */
   unlisten(listener: EventListener, id: string | undefined): void {
-    if (id === undefined) {
-      this.#listeners.delete(listener);
-      return;
+    if (id === undefined) this.#listeners.delete(listener);
+    else {
+      const ofId = this.#listenersById.get(id);
+      ofId?.delete(listener);
+      if (ofId?.size === 0) this.#listenersById.delete(id);
     }
-    const ofId = this.#listenersById.get(id);
-    ofId?.delete(listener);
-    if (ofId?.size === 0) this.#listenersById.delete(id);
+    if (
+      this.history.lastRevision === 0 && this.#listeners.size === 0 &&
+      this.#listenersById.size === 0
+    ) this.#onUnused(this);
   }
 
   /** How many watches there are. */

@@ -37,10 +37,20 @@ export class Tables {
     let table = byType.get(type);
     if (table === undefined) {
       const [ephemeral, limits] = [this.#isEphemeral(type), this.#limits];
-      table = new KindTable({ namespace, type, ephemeral, limits, lastRevision });
+      const onUnused = (unused: KindTable): void => this.#drop(unused);
+      table = new KindTable({ namespace, type, ephemeral, limits, lastRevision, onUnused });
       byType.set(type, table);
     }
     return table;
+  }
+
+  /** Forgets a kind: whoever watches kinds at random must not fill the memory. */
+  #drop(unused: KindTable): void {
+    const { namespace, type } = unused;
+    const byType = this.#byNamespace.get(namespace);
+    if (byType?.get(type) !== unused || unused.size > 0 || unused.writers > 0) return;
+    byType.delete(type);
+    if (byType.size === 0) this.#byNamespace.delete(namespace);
   }
 
   /** All tables. */
