@@ -82,20 +82,28 @@ interface FileFlags {
   readonly redact?: boolean;
 }
 
+interface PatchFlags extends FileFlags {
+  readonly check?: boolean;
+  readonly clean?: boolean;
+}
+
 function patchCommand(): Command {
   return operationCommand("patch", "apply patches to a configuration")
     .addArgument(new Argument("[file]", 'the configuration; "-" is standard input'))
     .option("--patch <file>", "a patch; may be repeated, the last one wins", collect, [])
     .option("--check", "refuse patches that set what the server decides about")
+    .option("--clean", "print the patches without what the server decides about")
     .action(
-      guarded(async (file: string | undefined, flags: FileFlags & { readonly check?: boolean }) => {
+      guarded(async (file: string | undefined, flags: PatchFlags) => {
         if (flags.input !== undefined) return await runInput(flags.input, "patch");
-        const base = readText(needFile(file));
         const patches = (flags.patch ?? []).map(readText);
-        if (flags.check === true) {
-          const { checkUserPatch } = await import("../talos/config/forbidden.ts");
-          patches.forEach(checkUserPatch);
+        const { checkUserPatch, sanitizeUserPatch } = await import("../talos/config/forbidden.ts");
+        if (flags.clean === true) {
+          const cleaned = patches.map(sanitizeUserPatch).filter((text) => text !== "");
+          return writeOutput(cleaned.join("---\n"));
         }
+        const base = readText(needFile(file));
+        if (flags.check === true) patches.forEach(checkUserPatch);
         const { applyPatches } = await import("../talos/config/patch.ts");
         writeOutput(applyPatches(base, patches));
       }),

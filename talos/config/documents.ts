@@ -150,11 +150,6 @@ function machineTypeOf(type: unknown, machine: unknown): ConfigFacts["machineTyp
   return isWorker && isRecord(machine) ? "worker" : undefined;
 }
 
-/** Reads a text and gathers its facts. */
-export function parseConfigFacts(text: string): ConfigFacts {
-  return configFacts(parseDocuments(text));
-}
-
 function documentOf(documents: readonly ConfigDocument[], wanted: string): unknown {
   return documents.find(({ kind }) => kind === wanted)?.value;
 }

@@ -11,7 +11,7 @@ import assert from "node:assert/strict";
 import { CodedError } from "../../base/errors.ts";
 import { generateBundle } from "./bundle.ts";
 import { contractOf } from "./contract.ts";
-import { parseConfigFacts } from "./documents.ts";
+import { configFacts, parseDocuments } from "./documents.ts";
 import { sanitizeUserPatch } from "./forbidden.ts";
 import { generateConfig } from "./generate.ts";
 import { applyPatches } from "./patch.ts";
@@ -33,7 +33,7 @@ function readEverywhere(text: string): number {
     () => validateConfig(text, { mode: "metal", talosVersion: "v1.12" }),
     () => redactConfig(text),
     () => sanitizeUserPatch(text),
-    () => parseConfigFacts(text),
+    () => configFacts(parseDocuments(text)),
   ];
   let slowest = 0;
   for (const reader of readers) {

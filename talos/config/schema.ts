@@ -105,11 +105,6 @@ export function documentType(kind: string): StructType | undefined {
   return loadTable().documents.get(kind);
 }
 
-/** Kinds of all documents, with the minor version that first knows each. */
-export function documentKinds(): ReadonlyMap<string, StructType> {
-  return loadTable().documents;
-}
-
 function loadTable(): Table {
   table ??= parseTable([
     V1ALPHA1_MACHINE_FIELDS,
