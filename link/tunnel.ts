@@ -6,7 +6,7 @@
  * @module
  */
 
-import { CodedError } from "../base/errors.ts";
+import { CodedError, codeOf, formatError } from "../base/errors.ts";
 import type { Logger } from "../base/log.ts";
 import { startWorker } from "../base/worker.ts";
 import type { ByteStream } from "../rpc/stream.ts";
@@ -16,11 +16,13 @@ import type { PeerStats, PeerTable } from "./peers.ts";
 import {
   errorOf,
   type FromThread,
+  type InnerKind,
   type Reply,
   type Request,
   type StartMessage,
   type ToThread,
 } from "./tunnel_messages.ts";
+import { kernelNet } from "./kernel_net.ts";
 import type { TunnelNet } from "./tunnel_net.ts";
 import { formatEndpoint, parseEndpoint } from "./udp.ts";
 import { createThreadStream, type ThreadStream } from "./tunnel_stream.ts";
@@ -58,17 +60,16 @@ export interface PacketTunnel extends Tunnel {
  */
 export async function startTunnel(options: TunnelOptions): Promise<PacketTunnel> {
   const { mode, log, ...start } = options;
-  if (mode === "tun" || mode === "kernel") {
+  if (mode === "kernel") {
     throw new CodedError("unsupported", `Cannot start tunnel: mode "${mode}" is not available`);
   }
   const worker = await startWorker("tunnel", new URL("./tunnel_worker.ts", import.meta.url));
   const client = createClient(worker);
   try {
-    const port = await client.ask({ kind: "start", options: start }, portOf);
-    log.info("tunnel started", { address: start.address, reason: "user-mode net" });
+    const { inner, port } = await startInner(client, mode, start, log);
     return {
       port,
-      net: client.net,
+      net: inner === "tun" ? kernelNet(start.address) : client.net,
       peers: client.peers,
       packets: client.packets,
       failed: client.failed,
@@ -94,6 +95,32 @@ type Ask = <T>(
   take: (reply: Reply) => T,
   signal?: AbortSignal,
 ) => Promise<T>;
+
+/** Starts the device in the first way that works, and says which and why. */
+async function startInner(
+  client: Client,
+  mode: TunnelMode,
+  options: StartMessage,
+  log: Logger,
+): Promise<{ inner: InnerKind; port: number }> {
+  const start = async (inner: InnerKind): Promise<{ inner: InnerKind; port: number }> => {
+    return { inner, port: await client.ask({ kind: "start", inner, options }, portOf) };
+  };
+  let reason = "as configured";
+  if (mode !== "user") {
+    try {
+      const started = await start("tun");
+      log.info("tunnel started over a TUN interface", { address: options.address });
+      return started;
+    } catch (error) {
+      if (mode === "tun" || codeOf(error) !== "unsupported") throw error;
+      reason = formatError(error);
+    }
+  }
+  const started = await start("user");
+  log.info("tunnel started with its own TCP", { address: options.address, reason });
+  return started;
+}
 
 interface Client {
   readonly net: TunnelNet;

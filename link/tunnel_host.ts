@@ -9,10 +9,11 @@
 import { setImmediate } from "node:timers";
 import { CodedError } from "../base/errors.ts";
 import { silentLogger } from "../base/log.ts";
-import { type Device, startDevice } from "./device.ts";
+import { type DeviceNet, startDevice } from "./device.ts";
 import type { QueueListener } from "./net/accept_queue.ts";
 import type { IncomingTcp, TcpStream } from "./net/tcp_stream.ts";
 import type { AttachedStream } from "./packet_streams.ts";
+import { startTunDevice, type TunDevice } from "./tun_device.ts";
 import {
   CHUNK_SIZE,
   errorMessage,
@@ -37,7 +38,9 @@ export function createTunnelHost(post: Post): TunnelHost {
   const listeners = new Map<number, QueueListener<IncomingTcp>>();
   const cancels = new Map<number, AbortController>();
   const ways = new Map<number, AttachedStream>();
-  let device: Device | undefined;
+  let device: TunDevice | undefined;
+  /** Absent when the program reaches the tunnel through the kernel. */
+  let net: DeviceNet | undefined;
   let nextHandle = 1;
 
   const addStream = (stream: TcpStream): number => {
@@ -59,25 +62,35 @@ export function createTunnelHost(post: Post): TunnelHost {
     });
     if (attached !== undefined) ways.set(way, attached);
   };
-  const started = (): Device => {
+  const innerNet = (): DeviceNet => {
+    if (net === undefined) throw new CodedError("unavailable", "Cannot use the tunnel: closed");
+    return net;
+  };
+  const started = (): TunDevice => {
     if (device === undefined) throw new CodedError("unavailable", "Cannot use the tunnel: closed");
     return device;
   };
   const answer = async (request: Request, signal: AbortSignal): Promise<Reply> => {
     switch (request.kind) {
       case "start":
-        device = await startDevice({ ...request.options, log: silentLogger });
+        if (request.inner === "tun") {
+          device = await startTunDevice({ ...request.options, log: silentLogger });
+        } else {
+          const user = await startDevice({ ...request.options, log: silentLogger });
+          net = user.net;
+          device = user;
+        }
         device.failed.catch((error) => post({ kind: "failed", error: errorMessage(error) }, []));
         return { port: device.port };
       case "listen": {
-        const listener = await started().net.listen(request.port);
+        const listener = await innerNet().listen(request.port);
         const handle = nextHandle++;
         listeners.set(handle, listener);
         void accept(handle, listener).finally(() => listeners.delete(handle));
         return { handle, port: listener.port };
       }
       case "dial": {
-        const stream = await started().net.dial(request.address, request.port, { signal });
+        const stream = await innerNet().dial(request.address, request.port, { signal });
         return { handle: addStream(stream) };
       }
       case "putPeer":
@@ -90,7 +103,7 @@ export function createTunnelHost(post: Post): TunnelHost {
         return { stats: await started().peers.stats() };
       case "close":
         await device?.close();
-        device = undefined;
+        device = net = undefined;
         return {};
     }
   };

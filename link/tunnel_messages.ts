@@ -31,9 +31,12 @@ export interface StartMessage {
   readonly address: string;
 }
 
+/** What carries TCP inside the tunnel: our own code in the thread, or the kernel. */
+export type InnerKind = "user" | "tun";
+
 /** Something asked for, with the number under which it is answered. */
 export type Request =
-  | { readonly kind: "start"; readonly options: StartMessage }
+  | { readonly kind: "start"; readonly inner: InnerKind; readonly options: StartMessage }
   | { readonly kind: "listen"; readonly port: number }
   | { readonly kind: "dial"; readonly address: string; readonly port: number }
   | { readonly kind: "putPeer"; readonly peer: string; readonly config: PeerConfig }

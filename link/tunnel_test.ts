@@ -24,7 +24,7 @@ async function withTunnel(run: (setup: Setup) => Promise<void>): Promise<void> {
     ...common,
     privateKey: serverKey.privateKey,
     address: SERVER_ADDRESS,
-    mode: "auto",
+    mode: "user",
   });
   const machine = await startDevice({
     ...common,
@@ -163,3 +163,17 @@ Deno.test("Tunnel.close() ends streams and listeners", () =>
     assert.equal((await next).done, true);
     client.close();
   }));
+
+Deno.test("startTunnel() says why it cannot be what it was told to be", async () => {
+  const options = {
+    privateKey: generateKey().privateKey,
+    address: SERVER_ADDRESS,
+    port: 0,
+    bindAddress: "127.0.0.1",
+    log: silentLogger,
+  };
+  await assert.rejects(
+    startTunnel({ ...options, mode: "kernel" }),
+    (error) => codeOf(error) === "unsupported",
+  );
+});

@@ -57,6 +57,8 @@ async function must(command: string, ...args: string[]): Promise<void> {
 interface Peer {
   /** Runs a command there. */
   readonly inside: (...args: string[]) => Deno.Command;
+  /** Our end of the pair of links. */
+  readonly outer: string;
   /** Our address as it sees us, and its address as we see it. */
   readonly hostAddress: string;
   readonly peerAddress: string;
@@ -105,6 +107,7 @@ async function withPeer(key: KeyPair, use: (peer: Peer) => Promise<void>): Promi
     await within("ip", "-6", "route", "add", `${SERVER_ADDRESS}/128`, "dev", link);
     await use({
       inside,
+      outer,
       hostAddress,
       peerAddress,
       set: (...args) => within("wg", "set", link, ...args),
@@ -217,6 +220,77 @@ Deno.test({
         });
         await sendToPeer(tunnel, peer);
         await sendFromPeer(tunnel, peer);
+      }));
+  },
+});
+
+/** A namespace for the server, with our end of the links in it. */
+async function withServerNamespace(
+  { outer, hostAddress }: Peer,
+  use: (command: (...args: string[]) => Deno.Command) => Promise<void>,
+): Promise<void> {
+  const namespace = `bs${Deno.pid % 100_000}`;
+  await must("ip", "netns", "add", namespace);
+  try {
+    await must("ip", "link", "set", outer, "netns", namespace);
+    await must("ip", "-n", namespace, "addr", "add", `${hostAddress}/24`, "dev", outer);
+    await must("ip", "-n", namespace, "link", "set", outer, "up");
+    await must("ip", "-n", namespace, "link", "set", "lo", "up");
+    await use((...args) =>
+      new Deno.Command("ip", {
+        args: ["netns", "exec", namespace, ...args],
+        stdin: "piped",
+        stdout: "piped",
+      })
+    );
+  } finally {
+    await run("ip", "netns", "del", namespace);
+  }
+}
+
+const canTun = isPossible && await exists("/dev/net/tun");
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+Deno.test({
+  name: `startTunnel() lets the kernel's TCP through a TUN interface${note}`,
+  ignore: !canTun,
+  fn: async () => {
+    const server = generateKey();
+    const machine = generateKey();
+    await withPeer(machine, (peer) =>
+      withServerNamespace(peer, async (command) => {
+        const child = command(
+          ...[Deno.execPath(), "run", "-A", "--config", CONFIG, PEER_PROGRAM, "tunnel"],
+          ...[server.privateKey, machine.publicKey, MACHINE_ADDRESS, String(SIZE)],
+        ).spawn();
+        const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+        const input = child.stdin.getWriter();
+        const port = Number((await output.read()).value);
+        const endpoint = `${peer.hostAddress}:${port}`;
+        const allowed = ["allowed-ips", `${SERVER_ADDRESS}/128`, "endpoint", endpoint];
+        await peer.set("peer", server.publicKey, ...allowed, "persistent-keepalive", "25");
+        const sent = await program(peer, "send", SERVER_ADDRESS, "8091", String(SIZE)).output();
+        assert.ok(sent.success, new TextDecoder().decode(sent.stderr));
+        const echoing = program(peer, "echo", "50000").spawn();
+        const ready = echoing.stdout.getReader();
+        assert.equal(new TextDecoder().decode((await ready.read()).value), "ready\n");
+        ready.releaseLock();
+        await input.write(new Uint8Array(1));
+        assert.equal((await output.read()).value, "same\n");
+        await input.close();
+        assert.equal((await output.read()).value, "closed\n");
+        await output.cancel();
+        echoing.kill("SIGTERM");
+        await Promise.all([echoing.stdout.cancel(), echoing.stderr.cancel(), echoing.status]);
+        assert.ok((await child.status).success);
       }));
   },
 });
