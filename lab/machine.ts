@@ -79,6 +79,9 @@ export function startMachine(options: MachineOptions): EmulatedMachine {
   return new Machine(createCore(options), options.startsOff !== true);
 }
 
+/** What is logged of a part of a machine that ended with an error; it is started again. */
+export const PART_FAILED = "part of an emulated machine failed";
+
 /** How long a background part rests after a failure. */
 const PART_RETRY_MS = 1_000;
 
@@ -238,7 +241,7 @@ class Machine implements EmulatedMachine {
         return await run();
       } catch (error) {
         if (boot.signal.aborted) return;
-        this.#core.log.warn("part of an emulated machine failed", {
+        this.#core.log.warn(PART_FAILED, {
           machine: this.uuid,
           id: name,
           cluster: clusterIdOf(boot) ?? "",

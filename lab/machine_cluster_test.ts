@@ -3,8 +3,10 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../base/log.ts";
 import { SERVER_ADDRESS } from "../link/addresses.ts";
+import { State } from "../proto/gen/cosi/resource_pb.ts";
 import { ApplyConfigurationRequest_Mode as Mode } from "../proto/gen/talos/machine_pb.ts";
 import { SecurityService } from "../proto/gen/talos/security_pb.ts";
+import { createClient } from "../rpc/client.ts";
 import { createRpcServer } from "../rpc/server.ts";
 import { implementService } from "../rpc/service.ts";
 import { wrapTlsClient, wrapTlsServer } from "../rpc/tls.ts";
@@ -91,6 +93,23 @@ async function serveTrustd(
   };
 }
 
+/** The members of its cluster that a machine knows of. */
+async function memberNames(
+  server: TestServer,
+  machine: EmulatedMachine,
+  cluster: TestCluster,
+): Promise<string[]> {
+  const credentials = await cluster.talosCredentials("os:reader");
+  const channel = await server.connect(machine.view().address, credentials);
+  const names: string[] = [];
+  const list = createClient(State, channel).list({
+    namespace: "cluster",
+    type: "Members.cluster.talos.dev",
+  });
+  for await (const { resource } of list) names.push(resource?.metadata?.id ?? "");
+  return names;
+}
+
 Deno.test("startMachine() answers the Kubernetes API of its cluster", () =>
   withMachine({}, async (server, machine) => {
     const cluster = await createTestCluster();
@@ -146,6 +165,10 @@ Deno.test("startFleet() members join the etcd of their cluster and leave it", ()
       await reach(machine, ({ stage, isReady }) => stage === "running" && isReady);
     }
     await assert.rejects(() => two.bootstrap({}), failsWith("alreadyExists"));
+    assert.deepEqual(
+      await memberNames(server, first, cluster),
+      machines.map((machine) => machine.view().hostname).sort(),
+    );
     const members = (await one.etcdMemberList({})).messages[0]?.members ?? [];
     assert.equal(members.length, 3);
     assert.ok(members.every(({ id, isLearner }) => id !== 0n && !isLearner));

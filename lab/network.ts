@@ -37,6 +37,7 @@ import { ipv6Bytes, parseIpv4 } from "../link/addresses.ts";
 import { writeYaml } from "../talos/config/yaml_write.ts";
 import { type Boot, isControlPlane } from "./boot.ts";
 import type { MachineConfig } from "./machine_config.ts";
+import { type EncodedSpec, encodeSpec } from "./resource_store.ts";
 import type { ClusterWorld } from "./world.ts";
 
 /** Names of the tunnel's link: a kernel's WireGuard, or a device in user space. */
@@ -188,36 +189,34 @@ function publishMembership(boot: Boot, { facts }: MachineConfig): void {
 }
 
 /** The identity of a machine in discovery; a new one whenever STATE was wiped. */
-export function nodeIdOf({ core }: Boot): string {
+function nodeIdOf({ core }: Boot): string {
   return `lab${core.hardware.uuid.replaceAll("-", "")}`;
 }
 
+/** What discovery tells the others of this machine. */
+export function memberSpec(boot: Boot): EncodedSpec {
+  const isController = isControlPlane(boot);
+  return encodeSpec(
+    MemberSpecSchema,
+    create(MemberSpecSchema, {
+      nodeId: nodeIdOf(boot),
+      addresses: [create(NetIPSchema, { ip: ipBytes(boot.core.hardware.address) })],
+      hostname: boot.hostname,
+      machineType: isController
+        ? ClusterMachineType.TYPE_CONTROL_PLANE
+        : ClusterMachineType.TYPE_WORKER,
+      operatingSystem: `Talos (${boot.version})`,
+      ...(isController ? { controlPlane: { apiServerPort: 6443n } } : {}),
+    }),
+  );
+}
+
 /** Tells the members of the cluster as discovery reports them. */
-export function publishMembers(boot: Boot, cluster: ClusterWorld): void {
+export function publishMembers({ resources }: Boot, { members }: ClusterWorld): void {
   const type = "Members.cluster.talos.dev";
-  const present = new Set<string>();
-  for (const affiliate of cluster.affiliates.values()) {
-    present.add(affiliate.hostname);
-    boot.resources.put(
-      type,
-      affiliate.hostname,
-      MemberSpecSchema,
-      create(MemberSpecSchema, {
-        nodeId: affiliate.nodeId,
-        addresses: affiliate.addresses.map((ip) => create(NetIPSchema, { ip: ipBytes(ip) })),
-        hostname: affiliate.hostname,
-        machineType: affiliate.isControlPlane
-          ? ClusterMachineType.TYPE_CONTROL_PLANE
-          : ClusterMachineType.TYPE_WORKER,
-        operatingSystem: affiliate.operatingSystem,
-        ...(affiliate.isControlPlane ? { controlPlane: { apiServerPort: 6443n } } : {}),
-      }),
-    );
-  }
-  for (const { metadata } of boot.resources.list("cluster", type)) {
-    if (metadata !== undefined && !present.has(metadata.id)) {
-      boot.resources.remove(type, metadata.id);
-    }
+  for (const [hostname, spec] of members) resources.putEncoded(type, hostname, spec);
+  for (const { metadata } of resources.list("cluster", type)) {
+    if (metadata !== undefined && !members.has(metadata.id)) resources.remove(type, metadata.id);
   }
 }
 

@@ -26,6 +26,21 @@ export interface ResourceChange {
   readonly position: number;
 }
 
+/** Both forms of a spec. */
+export interface EncodedSpec {
+  readonly protoSpec: Uint8Array;
+  readonly yamlSpec: string;
+}
+
+/** Encodes a spec. */
+export function encodeSpec<S extends DescMessage>(
+  schema: S,
+  spec: MessageShape<S>,
+  yaml?: string,
+): EncodedSpec {
+  return { protoSpec: toBinary(schema, spec), yamlSpec: yaml ?? specYaml(schema, spec) };
+}
+
 /** Options of {@linkcode ResourceStore.put}. */
 export interface PutOptions {
   /** The YAML text where it is not made from the message. */
@@ -44,6 +59,8 @@ export interface ResourceStore {
     spec: MessageShape<S>,
     options?: PutOptions,
   ): void;
+  /** The same with a spec that was encoded before, for one that many machines show. */
+  putEncoded(type: string, id: string, spec: EncodedSpec, options?: PutOptions): void;
   remove(type: string, id: string, namespace?: string): void;
   /** Takes over resources that never change, by ID. */
   adopt(namespace: string, type: string, resources: ReadonlyMap<string, Resource>): void;
@@ -83,28 +100,30 @@ export function createResourceStore(nowMs: () => number): ResourceStore {
     if (kind.changes.length > HISTORY) kind.changes.shift();
     for (const listener of [...kind.listeners]) listener(numbered);
   };
+  const putEncoded = (
+    type: string,
+    id: string,
+    spec: EncodedSpec,
+    options: PutOptions = {},
+  ): void => {
+    const namespace = options.namespace ?? namespaceOf(type);
+    const kind = kindOf(namespace, type);
+    const old = kind.resources.get(id);
+    if (old?.spec !== undefined && sameSpec(old.spec, spec)) return;
+    const resource = create(ResourceSchema, {
+      metadata: metadataOf({ namespace, type, id }, old, timestampFromMs(nowMs()), options),
+      spec,
+    });
+    kind.resources.set(id, resource);
+    publish(
+      kind,
+      old === undefined ? { kind: "created", resource } : { kind: "updated", resource, old },
+    );
+  };
   return {
-    put: (type, id, schema, spec, options = {}) => {
-      const namespace = options.namespace ?? namespaceOf(type);
-      const kind = kindOf(namespace, type);
-      const old = kind.resources.get(id);
-      const protoSpec = toBinary(schema, spec);
-      const yamlSpec = options.yaml ?? specYaml(schema, spec);
-      if (
-        old !== undefined && old.spec?.yamlSpec === yamlSpec &&
-        sameBytes(old.spec.protoSpec, protoSpec)
-      ) return;
-      const now = timestampFromMs(nowMs());
-      const resource = create(ResourceSchema, {
-        metadata: metadataOf({ namespace, type, id }, old, now, options),
-        spec: { protoSpec, yamlSpec },
-      });
-      kind.resources.set(id, resource);
-      publish(
-        kind,
-        old === undefined ? { kind: "created", resource } : { kind: "updated", resource, old },
-      );
-    },
+    put: (type, id, schema, spec, options = {}) =>
+      putEncoded(type, id, encodeSpec(schema, spec, options.yaml), options),
+    putEncoded,
     remove: (type, id, namespace = namespaceOf(type)) => {
       const kind = kindOf(namespace, type);
       const resource = kind.resources.get(id);
@@ -161,6 +180,8 @@ function namespaceOf(type: string): string {
   return kind.namespace;
 }
 
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, index) => byte === b[index]);
+function sameSpec(a: EncodedSpec, b: EncodedSpec): boolean {
+  if (a.yamlSpec !== b.yamlSpec) return false;
+  return a.protoSpec === b.protoSpec || a.protoSpec.length === b.protoSpec.length &&
+      a.protoSpec.every((byte, index) => byte === b.protoSpec[index]);
 }

@@ -24,7 +24,7 @@ import { stableHostname } from "./hardware.ts";
 import { kernelCmdline, publishInventory } from "./inventory.ts";
 import { runApiServer, runKubelet } from "./kubernetes_node.ts";
 import { type MachineConfig, readMachineConfig } from "./machine_config.ts";
-import { nodeIdOf, publishHostname, publishMembers, publishNetwork } from "./network.ts";
+import { memberSpec, publishHostname, publishMembers, publishNetwork } from "./network.ts";
 import { requiredServices, setService, setStage } from "./status.ts";
 import { isRecentTalos } from "./versions.ts";
 import { publishSystemDisk } from "./volumes.ts";
@@ -148,22 +148,15 @@ async function startServices(boot: Boot, spawn: Spawn): Promise<void> {
 async function announce(boot: Boot): Promise<void> {
   const { core, signal } = boot;
   const cluster = core.world.cluster(clusterIdOf(boot) ?? "");
-  const id = core.hardware.uuid;
-  cluster.affiliates.set(id, {
-    machineId: id,
-    nodeId: nodeIdOf(boot),
-    hostname: boot.hostname,
-    addresses: [core.hardware.address],
-    isControlPlane: isControlPlane(boot),
-    operatingSystem: `Talos (${boot.version})`,
-  });
-  const unsubscribe = cluster.changed.subscribe(() => publishMembers(boot, cluster));
-  cluster.changed.fire();
+  const { hostname } = boot;
+  cluster.members.set(hostname, memberSpec(boot));
+  const unsubscribe = cluster.membersChanged.subscribe(() => publishMembers(boot, cluster));
+  cluster.membersChanged.fire();
   try {
-    await cluster.changed.until(() => false, signal);
+    await cluster.membersChanged.until(() => false, signal);
   } finally {
     unsubscribe();
-    cluster.affiliates.delete(id);
-    cluster.changed.fire();
+    cluster.members.delete(hostname);
+    cluster.membersChanged.fire();
   }
 }

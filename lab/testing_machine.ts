@@ -6,13 +6,15 @@
  * @module
  */
 
-import { codeOf, type ErrorCode } from "../base/errors.ts";
+import assert from "node:assert/strict";
+import { codeOf, type ErrorCode, formatError } from "../base/errors.ts";
+import { type Logger, silentLogger } from "../base/log.ts";
 import {
   ApplyConfigurationRequest_Mode as Mode,
   MachineService,
 } from "../proto/gen/talos/machine_pb.ts";
 import { type Client, createClient } from "../rpc/client.ts";
-import { type EmulatedMachine, type MachineView, startMachine } from "./machine.ts";
+import { type EmulatedMachine, type MachineView, PART_FAILED, startMachine } from "./machine.ts";
 import type { MachineOptions } from "./machine_options.ts";
 import { startTestServer, type TestServer } from "./testing.ts";
 import type { TestCluster } from "./testing_cluster.ts";
@@ -28,15 +30,25 @@ export async function withMachines(
 ): Promise<void> {
   const server = await startTestServer();
   const machines: EmulatedMachine[] = [];
+  const failures: string[] = [];
+  const log: Logger = {
+    ...silentLogger,
+    // A part that fails is started again, so that nothing but this line would tell.
+    warn: (message, { id, error } = {}) => {
+      if (message === PART_FAILED) failures.push(`${id}: ${formatError(error)}`);
+    },
+  };
   try {
     for (let index = 0; index < count; index++) {
       machines.push(startMachine({
         kernelArgs: server.kernelArgs,
         bindAddress: "127.0.0.1",
+        log,
         ...options,
       }));
     }
     await run(server, machines);
+    assert.deepEqual(failures, []);
   } finally {
     await Promise.all(machines.map((machine) => machine.close()));
     await server.close();

@@ -7,19 +7,10 @@
  * @module
  */
 
-import { createSignal, type Signal } from "./signal.ts";
 import { EtcdCluster } from "./etcd_cluster.ts";
 import { NodeTable } from "./node_table.ts";
-
-/** A member of a cluster as discovery tells it to the others. */
-export interface Affiliate {
-  readonly machineId: string;
-  readonly nodeId: string;
-  readonly hostname: string;
-  readonly addresses: readonly string[];
-  readonly isControlPlane: boolean;
-  readonly operatingSystem: string;
-}
+import type { EncodedSpec } from "./resource_store.ts";
+import { createSignal, type Signal } from "./signal.ts";
 
 /** One emulated cluster. */
 export interface ClusterWorld {
@@ -27,9 +18,11 @@ export interface ClusterWorld {
   readonly nodes: NodeTable;
   /** Machines whose Kubernetes API answers, by machine ID. */
   readonly apiServers: Set<string>;
-  /** By machine ID. */
-  readonly affiliates: Map<string, Affiliate>;
-  /** Fires at every change of etcd, and by hand after a change of the affiliates. */
+  /** What discovery tells of each member, by host name; encoded once, for every member shows all. */
+  readonly members: Map<string, EncodedSpec>;
+  /** Fires by hand after a change of the members. */
+  readonly membersChanged: Signal;
+  /** Fires at every change of etcd. */
   readonly changed: Signal;
 }
 
@@ -62,7 +55,8 @@ export function createWorld(nowMs: () => number = Date.now): World {
         etcd,
         nodes,
         apiServers: new Set(),
-        affiliates: new Map(),
+        members: new Map(),
+        membersChanged: createSignal(),
         changed,
       };
       clusters.set(id, made);
