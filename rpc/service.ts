@@ -160,7 +160,7 @@ function typeOf(handler: RawMethod): MethodType {
 }
 
 function rawMethod(method: DescMethod, handler: LooseHandler): RawMethod {
-  const decode = (bytes: Uint8Array): unknown => decodeMessage(method.input, bytes);
+  const decode = (bytes: Uint8Array): unknown => decodeRequest(method.input, bytes);
   const encode = (reply: unknown): Uint8Array => encodeMessage(method.output, reply);
   switch (method.methodKind) {
     case "unary":
@@ -195,7 +195,16 @@ async function* mapStream<A, B>(source: AsyncIterable<A>, map: (item: A) => B): 
   for await (const item of source) yield map(item);
 }
 
-/** Decodes a message. Throws a `CodedError` when the bytes are not one. */
+/** Decodes a request: bytes that are none are the client's fault, and no failure of ours. */
+function decodeRequest(desc: DescMessage, bytes: Uint8Array): unknown {
+  try {
+    return fromBinary(desc, bytes);
+  } catch (cause) {
+    throw new CodedError("invalidArgument", `Cannot decode a ${desc.typeName}`, { cause });
+  }
+}
+
+/** Decodes a reply. Throws a `CodedError` when the bytes are not one. */
 export function decodeMessage<D extends DescMessage>(desc: D, bytes: Uint8Array): MessageShape<D> {
   try {
     return fromBinary(desc, bytes);
