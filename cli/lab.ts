@@ -25,7 +25,7 @@ export function labCommand(): Command {
     .description("run a server with emulated machines and a cluster of one of them")
     .option("--machines <count>", "how many machines", wholeNumber, 3)
     .option("--no-cluster", "start without the cluster of docs/examples/cluster.yaml")
-    .option("--api-bind <host:port>", "where the API listens (default: 127.0.0.1:8080)")
+    .option("--api-bind <host:port>", "where the API listens (default: 127.0.0.1:8080)", hostPort)
     .option(
       "--state <kind>",
       "memory, sqlite (both thrown away), or a directory that keeps it",
@@ -43,6 +43,12 @@ export function labCommand(): Command {
       // Whatever still holds the event loop must not keep a lab alive that was stopped.
       Deno.exit();
     });
+}
+
+function hostPort(text: string): string {
+  const port = /^(?:\[[0-9a-fA-F:.]+\]|[^:\s/[\]]+):(\d{1,5})$/.exec(text)?.[1];
+  if (port !== undefined && Number(port) <= 65_535) return text;
+  throw new InvalidArgumentError('It must be "<host>:<port>", with IPv6 addresses in brackets.');
 }
 
 function wholeNumber(text: string): number {

@@ -8,7 +8,7 @@
 
 import example from "../docs/examples/cluster.yaml" with { type: "text" };
 import { fromBinary } from "@bufbuild/protobuf";
-import { CodedError } from "../base/errors.ts";
+import { CodedError, codeOf } from "../base/errors.ts";
 import { createLogger, type Logger } from "../base/log.ts";
 import { createRemoteState } from "../cosi/state/grpc_client.ts";
 import type { State } from "../cosi/state/state.ts";
@@ -50,14 +50,18 @@ export async function runLab(options: LabOptions): Promise<number> {
   const stop = stopSignal();
   const place = await prepareLab(options);
   await using cleanup = new AsyncDisposableStack();
-  cleanup.defer(async () => {
-    if (place.isThrowAway) await Deno.remove(place.directory, { recursive: true });
-  });
+  const forget = (): void => {
+    if (place.isThrowAway) Deno.removeSync(place.directory, { recursive: true });
+  };
+  cleanup.defer(forget);
   const lab = await startLab(options, place, log, cleanup);
   screen.print(`server of the lab: ${lab.endpoint}, ${options.machines} emulated machines`);
   const outcome = await Promise.race([lab.failed, show(lab, options, screen, stop)]);
   // What is still being drained after this is not worth waiting for.
-  const timer = setTimeout(() => Deno.exit(outcome), STOP_WITHIN_MS);
+  const timer = setTimeout(() => {
+    forget();
+    Deno.exit(outcome);
+  }, STOP_WITHIN_MS);
   await cleanup.disposeAsync();
   clearTimeout(timer);
   return outcome;
@@ -75,7 +79,14 @@ async function startLab(
     import("../lab/fleet_thread.ts"),
   ]);
   const config = parseConfig(place.document);
-  const server = await startServer(config, { log });
+  const server = await startServer(config, { log }).catch((cause) => {
+    throw new CodedError(
+      codeOf(cause) ?? "internal",
+      "Cannot start the server of the lab; where something else has its address, name another " +
+        "one with --api-bind",
+      { cause },
+    );
+  });
   cleanup.defer(() => server.close());
   const { host } = config.api.bindAddress;
   const endpoint = `http://${host.includes(":") ? `[${host}]` : host}:${server.apiPort}`;

@@ -74,7 +74,21 @@ Deno.test("batuta lab --once tells what is missing when its time is over", async
 });
 
 Deno.test("batuta lab refuses options that it does not understand", async () => {
-  const { code, stderr } = await lab("--machines", "none");
-  assert.equal(code, 2);
-  assert.match(stderr, /whole number/);
+  const machines = await lab("--machines", "none");
+  assert.equal(machines.code, 2);
+  assert.match(machines.stderr, /whole number/);
+  const bind = await lab("--api-bind", "nonsense");
+  assert.equal(bind.code, 2);
+  assert.match(bind.stderr, /<host>:<port>/);
+});
+
+Deno.test("batuta lab says what to do when its address is taken", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  try {
+    const { code, stderr } = await lab("--api-bind", `127.0.0.1:${listener.addr.port}`);
+    assert.equal(code, 1);
+    assert.match(stderr, /--api-bind/);
+  } finally {
+    listener.close();
+  }
 });
