@@ -45,6 +45,7 @@ export async function startTunDevice(options: DeviceOptions): Promise<TunDevice>
       // The kernel's connections with a peer that is gone run into their time-outs.
       dropPeer: () => {},
     }));
+    tun.enlargeReceiveBuffer(device.port);
     const running = tun.run((packet) => {
       const isIpv6 = packet.length >= IPV6_HEADER_SIZE && (packet[0] ?? 0) >> 4 === 6;
       // The core may keep the packet; the interface uses its buffer again.

@@ -11,12 +11,15 @@
 import { setImmediate } from "node:timers";
 import { CodedError } from "../../base/errors.ts";
 import { MTU } from "../wireguard/messages.ts";
+import { enlargeReceiveBuffer } from "./receive_buffer.ts";
 import { errnoOf, type Libc, openLibc } from "./libc.ts";
 
 /** An open interface. */
 export interface TunInterface {
   /** Hands over what the kernel sends into the tunnel; the memory is used again afterwards. */
   run(handler: (packet: Uint8Array) => void): Promise<void>;
+  /** Enlarges the receive buffer of the UDP socket that is bound to a port, as far as it may. */
+  enlargeReceiveBuffer(port: number): boolean;
   /** Gives a packet to the kernel; it is dropped when the kernel has no room. */
   write(packet: Uint8Array): void;
   close(): Promise<void>;
@@ -166,6 +169,7 @@ function opened(libc: Libc, fd: number, wake: number, closeAll: () => void): Tun
       running = loop(handler);
       return running;
     },
+    enlargeReceiveBuffer: (port) => enlargeReceiveBuffer(libc, port),
     write(packet) {
       if (!isClosed) symbols.write(fd, packet as Uint8Array<ArrayBuffer>, BigInt(packet.length));
     },
