@@ -51,7 +51,7 @@ export async function runLab(options: LabOptions): Promise<number> {
   const place = await prepareLab(options);
   await using cleanup = new AsyncDisposableStack();
   const forget = (): void => {
-    if (place.isThrowAway) Deno.removeSync(place.directory, { recursive: true });
+    if (place.isThrowAway) removeDirectory(place.directory);
   };
   cleanup.defer(forget);
   const lab = await startLab(options, place, log, cleanup);
@@ -65,6 +65,15 @@ export async function runLab(options: LabOptions): Promise<number> {
   await cleanup.disposeAsync();
   clearTimeout(timer);
   return outcome;
+}
+
+/** Somebody who cleans up temporary files may have been faster. */
+function removeDirectory(path: string): void {
+  try {
+    Deno.removeSync(path, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
 }
 
 async function startLab(
