@@ -26,7 +26,10 @@ export interface ChannelOptions {
   readonly authority: string;
   /** `https` when the stream is encrypted; only told to the peer. */
   readonly scheme?: "http" | "https";
-  /** Probes a silent connection after this time; without it never. */
+  /**
+   * Probes a connection with calls on it that is silent for this long; without it never. A peer that
+   * finds this too often gets probed half as often from then on.
+   */
   readonly keepaliveMs?: number;
   readonly limits?: Partial<Limits>;
   readonly userAgent?: string;
@@ -83,7 +86,7 @@ export function createChannel(options: ChannelOptions): Channel {
 class LazyChannel implements Channel {
   readonly authority: string;
   readonly #options: ChannelOptions;
-  readonly #limits: Limits;
+  #limits: Limits;
   readonly #log: Logger;
   readonly #templates = new Map<string, HeaderTemplate>();
   readonly #closing = new AbortController();
@@ -328,6 +331,7 @@ class LazyChannel implements Channel {
           },
           onGoaway: (lastStreamId, code, text) => {
             this.#log.debug("rpc session is going away", { reason: text, count: code });
+            if (code === Http2Code.EnhanceYourCalm) this.#probeLess();
             this.#leave(session);
             refuseAbove(session, lastStreamId);
             session.drain();
@@ -344,6 +348,10 @@ class LazyChannel implements Channel {
       signal.addEventListener("abort", onAbort);
       void session.run();
     });
+  }
+
+  #probeLess(): void {
+    this.#limits = { ...this.#limits, keepaliveMs: this.#limits.keepaliveMs * 2 };
   }
 
   #leave(session: Session): void {

@@ -164,9 +164,11 @@ Deno.test("createChannel() notices a peer that went silent by keepaliveMs", asyn
       return { read, write, closeWrite: () => inner.closeWrite(), close: () => inner.close() };
     },
   });
+  const idle = channel.rawStream("/test.Echo/Slow");
+  await idle.send(new Uint8Array(1));
   await channel.rawCall(ECHO, new Uint8Array(1));
   cut = true;
-  await assert.rejects(channel.rawCall(ECHO, new Uint8Array(1)), { code: "unavailable" });
+  await assert.rejects(idle.messages.next(), { code: "unavailable" });
   channel.close();
   await stop(running);
 });
@@ -219,6 +221,31 @@ Deno.test("rawStream() holds a server back that produces faster than it is read"
     await channel.rawCall(ECHO, new Uint8Array(1));
   }
   assert.equal(seen.aborted, 1);
+  channel.close();
+  await stop(running);
+});
+
+Deno.test("createRpcServer() lets go of a source of replies when its call is cancelled", async () => {
+  const released = Promise.withResolvers<void>();
+  const source: AsyncIterableIterator<Uint8Array> = {
+    next: () => new Promise(() => {}),
+    return: () => {
+      released.resolve();
+      return Promise.resolve({ value: undefined, done: true });
+    },
+    [Symbol.asyncIterator]: () => source,
+  };
+  const service = rawService("test.Echo", { Silent: { serverStream: () => source } });
+  const running = start(0, { services: [service] });
+  const channel = channelTo(running.listener.port);
+  const stream = channel.rawStream("/test.Echo/Silent");
+  await stream.send(new Uint8Array(1));
+  stream.end();
+  // An answer to something else shows that the server has the request.
+  await assert.rejects(channel.rawCall("/test.Echo/None", new Uint8Array(1)));
+  stream.cancel();
+  await released.promise;
+  await assert.rejects(stream.messages.next(), { code: "cancelled" });
   channel.close();
   await stop(running);
 });

@@ -235,6 +235,26 @@ Deno.test("createRpcServer() accepts compressed requests", async () => {
   });
 });
 
+Deno.test("createRpcServer() keeps the order of requests of which some take long to decompress", async () => {
+  await withServer({}, async (channel) => {
+    const stream = channel.rawStream("/test.Echo/Chat", { compress: true });
+    const sizes = [8_000_000, 10, 2_000_000, 600_000, 0, 7];
+    for (const [at, size] of sizes.entries()) await stream.send(new Uint8Array(size), at % 4 !== 1);
+    stream.end();
+    const seen: number[] = [];
+    for await (const message of stream.messages) seen.push(message.length);
+    assert.deepEqual(seen, sizes);
+    const reply = await channel.rawCall("/test.Echo/Echo", new Uint8Array(20_000_000), {
+      compress: true,
+    });
+    assert.equal(reply.length, 20_000_000);
+    await assert.rejects(
+      channel.rawCall("/test.Echo/Echo", new Uint8Array(40_000_000), { compress: true }),
+      { code: "resourceExhausted" },
+    );
+  });
+});
+
 Deno.test("createRpcServer() answers plain HTTP on the same port", async () => {
   const http = { "/healthz": () => ({ status: 200, contentType: "text/plain", body: "ok\n" }) };
   await withServer({ http }, async (channel, port) => {

@@ -10,21 +10,18 @@
 
 import { CodedError } from "../base/errors.ts";
 import type { CallEnvironment } from "./call_observer.ts";
-import { ACCEPTED_ENCODINGS, compress, decompress } from "./compression.ts";
+import { ACCEPTED_ENCODINGS, compress } from "./compression.ts";
 import { Http2Code } from "./frames.ts";
 import type { H2Stream, StreamEvents } from "./h2_stream.ts";
 import { type HeaderBlock, Known } from "./hpack_decoder.ts";
 import type { HeaderTemplate } from "./hpack_encoder.ts";
-import { MessageQueue } from "./message_queue.ts";
-import { type MessageFault, MessageReader } from "./message_reader.ts";
+import type { MessageFault } from "./message_reader.ts";
 import { appendField, Metadata, type MetadataValue } from "./metadata.ts";
+import { type IntakeEvents, RequestIntake } from "./request_intake.ts";
 import type { CallContext, MessageSink, ServiceMethod } from "./service.ts";
 import { Code, encodeStatusMessage, statusOfError } from "./status.ts";
 import { fineWheel, type WheelTimer } from "./timer_wheel.ts";
 import { parseTimeout } from "./timeouts.ts";
-
-// Smaller requests of unary calls are bounded well enough by the number of streams.
-const HELD_BYTES = 16 * 1024;
 
 const REPLY_HEADERS: HeaderTemplate = {
   fields: [":status", "200", "content-type", "application/grpc"],
@@ -47,19 +44,22 @@ export function refuseCall(
   ]);
 }
 
+function takesMany({ handler }: ServiceMethod): boolean {
+  return "clientStream" in handler || "bidi" in handler;
+}
+
 /** A running call. It is its handler's context, its stream's user and its own sink. */
-export class ServerCall implements CallContext, StreamEvents, MessageSink {
+export class ServerCall implements CallContext, StreamEvents, MessageSink, IntakeEvents {
   readonly #environment: CallEnvironment;
   readonly #stream: H2Stream;
   readonly #method: ServiceMethod;
   readonly #startMs: number;
   readonly #fields: readonly string[];
-  readonly #encoding: string | undefined;
   readonly deadlineMs: number | undefined;
-  #reader: MessageReader | undefined;
   #metadata: Metadata | undefined;
   #controller: AbortController | undefined;
   #abortReason: CodedError | undefined;
+  readonly #intake: RequestIntake;
   #timer: WheelTimer | undefined;
   #headers: string[] | undefined;
   #trailers: string[] | undefined;
@@ -67,16 +67,9 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   readonly #acceptsGzip: boolean;
   #gzipAnnounced = false;
   #compressing = false;
-  wasCompressed = false;
-  /** Whether each message that waits was compressed, when any can be. */
-  #compressedFlags: boolean[] | undefined;
   #done = false;
   #started = false;
-  #request: Uint8Array | undefined;
-  #requests: MessageQueue<Uint8Array> | undefined;
-  #queuedBytes = 0;
-  #heldBytes = 0;
-  #owedBytes = 0;
+  #replies: AsyncIterator<Uint8Array> | undefined;
   #lastDataMs: number;
 
   constructor(
@@ -91,7 +84,8 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
     this.#startMs = this.#lastDataMs = stream.session.lastReadMs;
     this.#method = method;
     this.#fields = block.fields;
-    this.#encoding = block.known[Known.Encoding];
+    const encoding = block.known[Known.Encoding];
+    this.#intake = new RequestIntake(stream, encoding, takesMany(method), this);
     this.#acceptsGzip = block.known[Known.AcceptEncoding]?.includes("gzip") ?? false;
     environment.observer.callStarted?.(method);
     stream.events = this;
@@ -101,14 +95,18 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
     else if (deadlineMs !== undefined) {
       this.#timer = fineWheel.schedule(deadlineMs, this.#expire);
     }
-    if (this.#encoding !== undefined && !["identity", "gzip"].includes(this.#encoding)) {
-      this.setTrailerField("grpc-accept-encoding", ACCEPTED_ENCODINGS);
-      this.#finish(Code.Unimplemented, `Encoding "${this.#encoding}" is not supported`);
+    if (encoding !== undefined && !["identity", "gzip"].includes(encoding)) {
+      (this.#trailers ??= []).push("grpc-accept-encoding", ACCEPTED_ENCODINGS);
+      this.#finish(Code.Unimplemented, `Encoding "${encoding}" is not supported`);
     }
   }
 
   get path(): string {
     return this.#method.path;
+  }
+
+  get wasCompressed(): boolean {
+    return this.#intake.wasCompressed;
   }
 
   get metadata(): Metadata {
@@ -140,11 +138,6 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
     appendField(this.#trailers ??= [], key, value);
   }
 
-  /** Adds a trailer that belongs to the protocol. */
-  setTrailerField(name: string, value: string): void {
-    (this.#trailers ??= []).push(name, value);
-  }
-
   sendHeaders(): void {
     if (this.#headersSent || this.#done) return;
     this.#headersSent = true;
@@ -171,28 +164,19 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   /** Begins a call that takes several requests; one with a single request begins when that is there. */
   begin(endStream: boolean): void {
     if (this.#done) return;
-    const { handler } = this.#method;
-    if ("clientStream" in handler || "bidi" in handler) {
-      this.#requests = new MessageQueue((bytes) => this.#taken(bytes), () => {});
-      this.#start(undefined);
-      if (endStream) this.#requests.end();
-    } else if (endStream) this.#finish(Code.Internal, "A request without a message");
+    if (this.#intake.requests !== undefined) this.#start(undefined);
+    if (endStream) this.#intake.end();
   }
 
   onHeaders(_block: HeaderBlock, endStream: boolean): void {
-    if (endStream) this.#endRequest();
+    if (endStream && !this.#done) this.#intake.end();
   }
 
   onData(buffer: Uint8Array, start: number, end: number, endStream: boolean): void {
     if (this.#done) return this.#stream.consume(end - start);
     this.#lastDataMs = this.#stream.session.lastReadMs;
-    const reader = this.#reader ??= new MessageReader(this.#stream.session);
-    const fault = reader.feed(buffer, start, end, this.#onMessage);
-    if (this.#requests !== undefined && this.#queuedBytes > this.#windowBytes()) {
-      this.#owedBytes += end - start;
-    } else this.#stream.consume(end - start);
-    if (fault !== undefined) this.#fault(fault);
-    else if (endStream) this.#endRequest();
+    this.#intake.data(buffer, start, end);
+    if (endStream && !this.#done) this.#intake.end();
   }
 
   onReset(code: number): void {
@@ -202,62 +186,26 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   }
 
   onCheck(nowMs: number): void {
-    if (this.#done || this.#started && !this.#reader?.isPartial) return;
+    if (this.#done || this.#started && !this.#intake.isPartial) return;
     if (nowMs - this.#lastDataMs > this.#stream.session.limits.requestStallMs) {
       this.#finish(Code.DeadlineExceeded, "The request did not arrive");
     }
   }
 
-  readonly #onMessage = (bytes: Uint8Array, compressed: boolean): void => {
-    if (this.#done) return;
-    let message = bytes;
-    if (this.#requests === undefined) this.wasCompressed = compressed;
-    else if (this.#encoding === "gzip") (this.#compressedFlags ??= []).push(compressed);
-    if (compressed) {
-      try {
-        message = decompress(bytes, this.#encoding, this.#stream.session.limits.maxMessageBytes);
-      } catch (error) {
-        return this.#fail(error);
-      }
-    }
-    if (this.#requests !== undefined || message.length >= HELD_BYTES) {
-      if (!this.#stream.session.account.hold(message.length)) {
-        return this.#finish(Code.ResourceExhausted, "Too many bytes are being received");
-      }
-      this.#heldBytes += message.length;
-    }
+  onReceived(): void {
     this.#environment.observer.messageReceived?.(this.#method);
-    if (this.#requests !== undefined) {
-      this.#queuedBytes += message.length;
-      this.#requests.push(message);
-    } else if (this.#request === undefined) this.#request = message;
-    else this.#finish(Code.Internal, "More than one message for a call that takes one");
-  };
-
-  #windowBytes(): number {
-    return this.#stream.session.limits.streamWindowBytes;
   }
 
-  #taken(bytes: Uint8Array): void {
-    this.wasCompressed = this.#compressedFlags?.shift() ?? false;
-    this.#queuedBytes -= bytes.length;
-    if (!this.#done) {
-      this.#stream.session.account.unhold(bytes.length);
-      this.#heldBytes -= bytes.length;
-    }
-    if (this.#owedBytes === 0 || this.#queuedBytes > this.#windowBytes()) return;
-    this.#stream.consume(this.#owedBytes);
-    this.#owedBytes = 0;
+  onRequest(request: Uint8Array): void {
+    if (!this.#done) this.#start(request);
   }
 
-  #endRequest(): void {
-    if (this.#done) return;
-    if (this.#reader?.isPartial) return this.#finish(Code.Internal, "A truncated message");
-    if (this.#requests !== undefined) return this.#requests.end();
-    const request = this.#request;
-    if (request === undefined) return this.#finish(Code.Internal, "A request without a message");
-    this.#request = undefined;
-    this.#start(request);
+  onFault({ code, message }: MessageFault): void {
+    this.#finish(code, message);
+  }
+
+  onError(error: unknown): void {
+    this.#fail(error);
   }
 
   #start(request: Uint8Array | undefined): void {
@@ -296,23 +244,29 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
 
   async #runStream(request: Uint8Array | undefined): Promise<void> {
     const { handler } = this.#method;
+    const { requests } = this.#intake;
     if ("serverSink" in handler && request !== undefined) {
       await handler.serverSink(request, this, this);
     } else if ("serverStream" in handler && request !== undefined) {
       await this.#sendAll(handler.serverStream(request, this));
-    } else if ("clientStream" in handler && this.#requests !== undefined) {
-      this.send(await handler.clientStream(this.#requests, this));
-    } else if ("bidi" in handler && this.#requests !== undefined) {
-      await this.#sendAll(handler.bidi(this.#requests, this));
+    } else if ("clientStream" in handler && requests !== undefined) {
+      this.send(await handler.clientStream(requests, this));
+    } else if ("bidi" in handler && requests !== undefined) {
+      await this.#sendAll(handler.bidi(requests, this));
     }
   }
 
   async #sendAll(messages: AsyncIterable<Uint8Array>): Promise<void> {
-    for await (const message of messages) {
-      const sent = this.send(message);
+    const iterator = this.#replies = messages[Symbol.asyncIterator]();
+    for (;;) {
+      const { value, done } = await iterator.next();
+      if (done || this.#done) break;
+      const sent = this.send(value);
       if (sent !== undefined) await sent;
-      if (this.#done) return;
     }
+    this.#replies = undefined;
+    // A call that ended before its replies did lets go of their source.
+    if (this.#done) await iterator.return?.();
   }
 
   // What runs from here on after a promise has nobody above it to catch what it throws.
@@ -351,10 +305,6 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
     this.#finish(Code.Internal, "internal error");
   }
 
-  #fault(fault: MessageFault): void {
-    this.#finish(fault.code, fault.message);
-  }
-
   readonly #expire = (): void => {
     this.#stream.session.protect(() =>
       this.#finish(Code.DeadlineExceeded, "The deadline of the call has passed")
@@ -379,9 +329,8 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
 
   #end(code: Code): void {
     this.#done = true;
-    if (this.#heldBytes > 0) this.#stream.session.account.unhold(this.#heldBytes);
     this.#timer?.cancel();
-    this.#reader?.release();
+    this.#intake.release();
     const { observer } = this.#environment;
     observer.callEnded?.(this.#method, code, performance.now() - this.#startMs);
   }
@@ -389,6 +338,9 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink {
   #abort(reason: CodedError): void {
     this.#abortReason = reason;
     this.#controller?.abort(reason);
-    this.#requests?.fail(reason);
+    this.#intake.requests?.fail(reason);
+    // A source that waits for its next reply need not wait in vain; one that is a generator ends
+    // when its own wait does, for which it has the signal.
+    this.#replies?.return?.()?.catch(() => {});
   }
 }

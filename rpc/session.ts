@@ -363,6 +363,11 @@ export class Session {
     if (!this.closed) this.#check = coarseWheel.schedule(period, check);
   }
 
+  /** Servers of this field end the connection of a client that probes without a call. */
+  get #mayProbe(): boolean {
+    return this.isServer || this.streams.size > 0;
+  }
+
   #runChecks(nowMs: number): void {
     const { limits, outbox } = this;
     const silentMs = nowMs - this.lastReadMs;
@@ -375,7 +380,7 @@ export class Session {
       if (nowMs - this.#pingSentMs > limits.keepaliveTimeoutMs) {
         return this.close(new Error("The peer does not answer"));
       }
-    } else if (limits.keepaliveMs > 0 && silentMs > limits.keepaliveMs) {
+    } else if (limits.keepaliveMs > 0 && silentMs > limits.keepaliveMs && this.#mayProbe) {
       this.#pingSentMs = nowMs;
       this.writer.ping(KEEPALIVE_PING);
     }

@@ -113,7 +113,7 @@ export function statusName(status: number): string {
 /** The status code of a thrown value, or `undefined` when it has none and is a fault of ours. */
 export function statusOfError(error: unknown): Code | undefined {
   const code = codeOf(error);
-  return code === undefined ? undefined : FROM_ERROR[code];
+  return code === undefined ? undefined : statusOfErrorCode(code);
 }
 
 /** The status of a reply that is plain HTTP, as the gRPC protocol text maps it. */
