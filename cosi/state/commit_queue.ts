@@ -79,8 +79,13 @@ export class CommitQueue {
     return this.#revision;
   }
 
-  /** Settles when the write is durable and visible. */
-  submit(table: KindTable, id: string, decide: Decide): Promise<RawResource | undefined> {
+  /** Makes a write; what it returns is there, or settles, when the write is durable and visible. */
+  submit(
+    table: KindTable,
+    id: string,
+    decide: Decide,
+  ): RawResource | undefined | Promise<RawResource | undefined> {
+    if (table.ephemeral || this.#options.store.immediate) return this.#writeNow(table, id, decide);
     return new Promise((resolve, reject) => {
       table.writers++;
       const write: Write = {
@@ -100,6 +105,16 @@ export class CommitQueue {
       if (waiting === undefined) this.#begin(write);
       else waiting.push(write);
     });
+  }
+
+  /** A write that nothing has to be waited for; so none of its kind is ever on its way. */
+  #writeNow(table: KindTable, id: string, decide: Decide): RawResource | undefined {
+    if (this.#stopped !== undefined) throw this.#stopped;
+    const stored = table.get(id);
+    const next = decide(stored);
+    if (next === stored) return next;
+    this.#options.apply([{ table, id, stored, next, revision: ++this.#revision }]);
+    return next;
   }
 
   /** Refuses further writes and settles when those on their way are done. */
@@ -122,12 +137,6 @@ export class CommitQueue {
     }
     const change = { table, id, stored, next, revision: 0, write };
     if (next === stored) {
-      write.resolve(next);
-      return false;
-    }
-    if (table.ephemeral || this.#options.store.immediate) {
-      change.revision = ++this.#revision;
-      this.#options.apply([change]);
       write.resolve(next);
       return false;
     }

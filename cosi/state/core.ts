@@ -29,6 +29,7 @@ import {
 } from "./rules.ts";
 import { compileSelection, type Matcher } from "./selection.ts";
 import { inSlices } from "./slices.ts";
+import { createStamp } from "./stamp.ts";
 import type {
   ResourceDraft,
   Selection,
@@ -72,6 +73,10 @@ export interface StateCore extends State {
   resourceCounts(): ReadonlyMap<string, number>;
   /** The number of open watches. */
   watchCount(): number;
+  /** Like `create`, but without a promise where the write is made at once. Errors may be thrown. */
+  createNow(draft: ResourceDraft, options: WriteOptions): RawResource | Promise<RawResource>;
+  /** Like `update`, but without a promise where the write is made at once. Errors may be thrown. */
+  updateNow(draft: ResourceDraft, options: UpdateOptions): RawResource | Promise<RawResource>;
   /** A watch whose events are taken instead of iterated. */
   openWatch(ref: Ref, options: WatchOptions): Watcher;
   /** A watch of a kind whose events are taken instead of iterated. */
@@ -111,18 +116,16 @@ export async function openState(options: StateOptions): Promise<StateCore> {
 
 class Core implements StateCore {
   readonly #store: Store;
-  readonly #clock: Clock;
+  readonly #now: () => Instant;
   readonly #epochs: readonly Epoch[];
   readonly #cookie: bigint;
   readonly #queue: CommitQueue;
   #closed = false;
-  #lastMs = 0;
-  #lastInstant: Instant = instantOf(0);
   readonly #tables: Tables;
 
   constructor(options: StateOptions, image: StoreImage, epochs: readonly Epoch[]) {
     this.#store = options.store;
-    this.#clock = options.clock ?? systemClock;
+    this.#now = createStamp(options.clock ?? systemClock);
     const limits = { ...HISTORY, ...options.history };
     this.#tables = new Tables(options.isEphemeral ?? (() => false), limits);
     this.#epochs = epochs;
@@ -141,31 +144,33 @@ class Core implements StateCore {
     this.#tables.obtain(resource.metadata).put(resource);
   }
 
-  /** The time, one and the same object for all writes of a millisecond. */
-  #now(): Instant {
-    const ms = this.#clock.nowMs();
-    if (ms !== this.#lastMs) {
-      this.#lastMs = ms;
-      this.#lastInstant = instantOf(ms);
-    }
-    return this.#lastInstant;
-  }
   /** Makes durable changes visible and publishes them. */
   #apply(changes: readonly Change[]): void {
+    const [only] = changes;
+    if (only !== undefined && changes.length === 1) {
+      only.table.publish([this.#applyOne(only)]);
+      return;
+    }
     const published = new Map<KindTable, KindEvent[]>();
-    for (const { table, id, stored, next, revision } of changes) {
-      const resource = next ?? stored;
-      if (resource === undefined) continue;
-      if (next === undefined) table.remove(id);
-      else table.put(next);
-      const type = next === undefined ? "destroyed" : stored === undefined ? "created" : "updated";
-      const old = type === "updated" ? stored : undefined;
-      const event = new KindEvent(type, resource, old, revision, this.#cookie);
-      const events = published.get(table);
-      if (events === undefined) published.set(table, [event]);
+    for (const change of changes) {
+      const event = this.#applyOne(change);
+      const events = published.get(change.table);
+      if (events === undefined) published.set(change.table, [event]);
       else events.push(event);
     }
     for (const [table, events] of published) table.publish(events);
+  }
+
+  #applyOne({ table, id, stored, next, revision }: Change): KindEvent {
+    if (next !== undefined) {
+      table.put(next);
+      const type = stored === undefined ? "created" : "updated";
+      return new KindEvent(type, next, stored, revision, this.#cookie);
+    }
+    table.remove(id);
+    // Whoever removes what is not there is refused before.
+    const last = stored ?? RawResource.tombstone(table.namespace, table.type, id);
+    return new KindEvent("destroyed", last, undefined, revision, this.#cookie);
   }
 
   peek(ref: Ref): RawResource | undefined {
@@ -204,21 +209,32 @@ class Core implements StateCore {
   }
 
   async create(draft: ResourceDraft, options: WriteOptions = {}): Promise<RawResource> {
+    return await this.createNow(draft, options);
+  }
+
+  createNow(draft: ResourceDraft, options: WriteOptions): RawResource | Promise<RawResource> {
     const now = this.#now();
-    const created = await this.#queue.submit(
-      this.#tables.obtain(draft.metadata),
-      draft.metadata.id,
+    const ref = draft.metadata;
+    const created = this.#queue.submit(
+      this.#tables.obtain(ref),
+      ref.id,
       (stored) => decideCreate(stored, draft, options, now),
     );
-    return stored(created, draft.metadata);
+    if (created instanceof Promise) return created.then((resource) => stored(resource, ref));
+    return stored(created, ref);
   }
 
   async update(draft: ResourceDraft, options: UpdateOptions = {}): Promise<RawResource> {
+    return await this.updateNow(draft, options);
+  }
+
+  updateNow(draft: ResourceDraft, options: UpdateOptions): RawResource | Promise<RawResource> {
     const ref = draft.metadata;
-    const updated = await this.#existing(
+    const updated = this.#existing(
       ref,
       (stored) => decideUpdate(stored, draft, options, this.#now()),
     );
+    if (updated instanceof Promise) return updated.then((resource) => stored(resource, ref));
     return stored(updated, ref);
   }
 
@@ -241,9 +257,9 @@ class Core implements StateCore {
   #existing(
     ref: Ref,
     decide: (stored: RawResource | undefined) => RawResource | undefined,
-  ): Promise<RawResource | undefined> {
+  ): RawResource | undefined | Promise<RawResource | undefined> {
     const table = this.#tables.find(ref);
-    if (table === undefined) return Promise.reject(notFound(ref));
+    if (table === undefined) throw notFound(ref);
     return this.#queue.submit(table, ref.id, decide);
   }
 
@@ -357,11 +373,6 @@ class Core implements StateCore {
     for (const table of this.#tables.all()) table.closeListeners();
     await this.#store.close();
   }
-}
-
-function instantOf(ms: number): Instant {
-  const seconds = Math.floor(ms / 1000);
-  return { seconds: BigInt(seconds), nanos: Math.floor((ms - seconds * 1000) * 1e6) };
 }
 
 /** What a write has stored; the queue answers with it unless the write removes. */

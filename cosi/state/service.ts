@@ -165,22 +165,25 @@ class Handlers {
     }
   }
 
-  async create(request: Uint8Array, context: CallContext): Promise<Uint8Array> {
+  create(request: Uint8Array, context: CallContext): Uint8Array | Promise<Uint8Array> {
     const { draft: sent, owner } = readWriteRequest(request, 1);
     const draft = this.#accept("create", sent, context);
-    return (await this.#state.create(draft, { owner })).message;
+    const created = this.#state.createNow(draft, { owner });
+    return created instanceof Promise ? created.then(messageOf) : created.message;
   }
 
-  async update(request: Uint8Array, context: CallContext): Promise<Uint8Array> {
+  update(request: Uint8Array, context: CallContext): Uint8Array | Promise<Uint8Array> {
     const { draft: sent, owner, expectedPhase } = readWriteRequest(request, 2);
     const draft = this.#accept("update", sent, context);
+    const options = expectedPhase === undefined ? { owner } : { owner, expectedPhase };
     try {
-      const options = expectedPhase === undefined ? { owner } : { owner, expectedPhase };
-      return (await this.#state.update(draft, options)).message;
+      const updated = this.#state.updateNow(draft, options);
+      if (!(updated instanceof Promise)) return updated.message;
+      return updated.then(messageOf, (error) => {
+        throw asUpdateError(error);
+      });
     } catch (error) {
-      if (!(error instanceof CodedError) || codeOf(error) !== "phaseConflict") throw error;
-      // Clients tell a wrong phase from a wrong version by this status, and only here.
-      throw new CodedError("invalidArgument", error.message, { cause: error });
+      throw asUpdateError(error);
     }
   }
 
@@ -277,6 +280,16 @@ class Handlers {
       else this.#watches.set(key, left);
     };
   }
+}
+
+function messageOf({ message }: RawResource): Uint8Array {
+  return message;
+}
+
+/** Clients tell a wrong phase from a wrong version by this status, and only of an update. */
+function asUpdateError(error: unknown): unknown {
+  if (codeOf(error) !== "phaseConflict") return error;
+  return new CodedError("invalidArgument", (error as CodedError).message, { cause: error });
 }
 
 /** Clients that name no API version know only these. */
