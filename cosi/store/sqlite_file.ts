@@ -97,6 +97,8 @@ export class SqliteFile {
   readonly #codec: Codec;
   readonly #salt: Uint8Array;
   readonly #kinds = new Map<string, number>();
+  readonly #begin: StatementSync;
+  readonly #commit: StatementSync;
   readonly #put: StatementSync;
   readonly #remove: StatementSync;
   readonly #touch: StatementSync;
@@ -114,6 +116,8 @@ export class SqliteFile {
         this.#kinds.set(kindKey(String(row.namespace), String(row.type)), Number(row.kind));
       }
       const prepare = (sql: string): StatementSync => this.#database.prepare(sql);
+      this.#begin = prepare("BEGIN IMMEDIATE");
+      this.#commit = prepare("COMMIT");
       this.#put = prepare(
         "INSERT INTO resources (kind, id, value) VALUES (?, ?, ?) " +
           "ON CONFLICT (kind, id) DO UPDATE SET value = excluded.value",
@@ -230,14 +234,14 @@ export class SqliteFile {
     // What costs time is done before the file is locked.
     const records = changes.map(({ wire }) => wire && this.#codec.seal(wire));
     try {
-      this.#database.exec("BEGIN IMMEDIATE");
+      this.#begin.run();
       this.#write(changes, records);
       if (changes.at(-1)?.revision !== revision) {
         this.#setMeta.run("revision", encodeNumbers(revision));
       }
       if (epochs !== undefined) this.#setMeta.run("epochs", epochs);
       if (keyRotated) this.#setMeta.run("keyCheck", this.#codec.seal(KEY_CHECK));
-      this.#database.exec("COMMIT");
+      this.#commit.run();
     } catch (error) {
       for (const key of this.#kinds.keys()) if (!kindsBefore.has(key)) this.#kinds.delete(key);
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
