@@ -24,13 +24,11 @@ const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 const TIMESTAMP =
   /^(\d{4})-(\d{1,2})-(\d{1,2})(?:(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(?:Z|[-+](\d\d):(\d\d)))|(?: (\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?))?$/;
 const PLAIN_ONLY = /^[A-Za-z/_][A-Za-z0-9/_.@=+-]*$/;
-// deno-lint-ignore no-control-regex -- YAML's set of characters that must be escaped
-const SPECIAL = /[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff\u2028\u2029]/;
-// Line breaks are judged apart from special characters; NEL, LS and PS count as breaks.
+// The characters that must be escaped; among the line breaks these are CR and NEL.
+const SPECIAL =
+  // deno-lint-ignore no-control-regex -- YAML's own set
+  /[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]/;
 const BREAK = /[\n\r\x85\u2028\u2029]/;
-const SPECIAL_BUT_BREAK =
-  // deno-lint-ignore no-control-regex -- the same set without line breaks
-  /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]/;
 const SPACE_BREAK = / [\n\r\x85\u2028\u2029]/;
 const BREAK_SPACE = /[\n\r\x85\u2028\u2029] /;
 
@@ -60,6 +58,12 @@ function writeInStyle(text: string, style: Style, bodyIndent: number): string {
   if (style === "plain") return text;
   if (style === "single") return writeSingle(text, bodyIndent);
   return style === "double" ? writeDouble(text) : writeLiteral(text, bodyIndent);
+}
+
+/** Whether a key must be printed behind a question mark: it is long, or has line breaks. */
+export function isExplicitKey(key: string): boolean {
+  if (BREAK.test(key)) return true;
+  return key.length > 42 && new TextEncoder().encode(key).length > 128;
 }
 
 /** Prints a number in the form of Go's encoder. */
@@ -130,14 +134,14 @@ function mayBePlain(text: string): boolean {
 
 function mayBeSingle(text: string): boolean {
   return !(
-    text.includes("\t") || SPECIAL_BUT_BREAK.test(text) || SPACE_BREAK.test(text) ||
+    text.includes("\t") || SPECIAL.test(text) || SPACE_BREAK.test(text) ||
     BREAK_SPACE.test(text)
   );
 }
 
 function mayBeLiteral(text: string): boolean {
   return !(
-    text === "" || text.endsWith(" ") || SPACE_BREAK.test(text) || SPECIAL_BUT_BREAK.test(text)
+    text === "" || text.endsWith(" ") || SPACE_BREAK.test(text) || SPECIAL.test(text)
   );
 }
 

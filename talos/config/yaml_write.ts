@@ -7,7 +7,13 @@
  * @module
  */
 
-import { compareKeys, writeNodeString, writeNumber, writeString } from "./yaml_scalar.ts";
+import {
+  compareKeys,
+  isExplicitKey,
+  writeNodeString,
+  writeNumber,
+  writeString,
+} from "./yaml_scalar.ts";
 
 /** A value that can be printed. Objects keep their order; `Map` is for keys that are data. */
 export type YamlValue =
@@ -109,7 +115,7 @@ function writeBlock(value: Collection, indent: number, layout: YamlLayout, root 
   for (const [key, item] of entriesOf(value)) {
     if (item === undefined) continue;
     const name = writeString(key, bodyIndent);
-    const explicit = name.length > 128 || name.includes("\n");
+    const explicit = isExplicitKey(key);
     out += explicit ? `${pad}? ${name}${pad}:` : `${pad}${name}:`;
     if (!isCollection(item) || sizeOf(item) === 0) out += " " + writeInline(item, bodyIndent);
     else if (explicit) out += writeBlock(item, bodyIndent, layout).slice(indent + 2);
