@@ -6,6 +6,7 @@
  * @module
  */
 
+import { systemClock } from "../base/clock.ts";
 import { CodedError } from "../base/errors.ts";
 import { type Logger, silentLogger } from "../base/log.ts";
 import { backoffMs } from "../base/retry.ts";
@@ -54,6 +55,8 @@ export interface RawStream {
   end(): void;
   /** The replies; it throws a `CodedError` when the call does not end well. */
   readonly messages: AsyncIterableIterator<Uint8Array>;
+  /** Whether the call is over, so that sending is of no use. */
+  readonly ended: boolean;
   /** Cancels the call. */
   cancel(): void;
 }
@@ -173,6 +176,9 @@ class LazyChannel implements Channel {
     });
     return {
       messages,
+      get ended() {
+        return call.done;
+      },
       send: async (message, compress) => {
         if (!isOpen) await whenOpen;
         await call.send(message, false, compress);
@@ -209,14 +215,25 @@ class LazyChannel implements Channel {
     opened: () => void,
   ): Promise<void> {
     while (!call.done) {
-      const session = this.#session ?? await this.#acquire(options.waitForReady ?? false);
+      const session = this.#session ?? await this.#acquireFor(options);
       if (call.done) break;
+      if (session === undefined) continue;
       if (this.#open(call, session, path)) return opened();
       // All streams that the peer allows are taken; its session may also be ending.
       if (!session.draining) await new Promise<void>((resolve) => this.#roomWaiters.push(resolve));
     }
     // The room that this call waited for is another one's.
     this.#wakeOne();
+  }
+
+  /** A session, or `undefined` when a call that waits for one should try again. */
+  async #acquireFor({ waitForReady = false }: CallOptions): Promise<Session | undefined> {
+    try {
+      return await this.#acquire(waitForReady);
+    } catch (error) {
+      if (!waitForReady || this.#closing.signal.aborted) throw error;
+      return undefined;
+    }
   }
 
   #open(call: ClientCall, session: Session, path: string): boolean {
@@ -268,7 +285,7 @@ class LazyChannel implements Channel {
 
   async #connectAfter(waitMs: number): Promise<Session> {
     const { signal } = this.#closing;
-    if (waitMs > 0) await pause(waitMs, signal);
+    if (waitMs > 0) await systemClock.sleep(waitMs, signal);
     try {
       signal.throwIfAborted();
       const session = await this.#dial();
@@ -376,16 +393,4 @@ function refuseAbove(session: Session, lastStreamId: number): void {
     stream.release();
     stream.events.onReset(Http2Code.RefusedStream);
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done);
-  });
 }

@@ -225,6 +225,44 @@ Deno.test("rawStream() holds a server back that produces faster than it is read"
   await stop(running);
 });
 
+Deno.test("rawStream() says that the server has ended the call", async () => {
+  let taken = 0;
+  const requests = async function* () {
+    for (;;) {
+      taken++;
+      yield await Promise.resolve(new Uint8Array(10));
+    }
+  };
+  const service = rawService("test.Echo", { Ending: { bidi: async function* () {} } });
+  const running = start(0, { services: [service] });
+  const channel = channelTo(running.listener.port);
+  const stream = channel.rawStream("/test.Echo/Ending");
+  for await (const request of requests()) {
+    await stream.send(request);
+    if (stream.ended) break;
+  }
+  assert.ok(taken > 0);
+  assert.equal((await stream.messages.next()).done, true);
+  channel.close();
+  await stop(running);
+});
+
+Deno.test("createChannel() keeps a call that waits for a target until its deadline", async () => {
+  let dials = 0;
+  const channel = channelTo(0, {
+    dial: () => {
+      dials++;
+      return Promise.reject(new Error("nobody there"));
+    },
+  });
+  await assert.rejects(
+    channel.rawCall(ECHO, new Uint8Array(1), { waitForReady: true, timeoutMs: 300 }),
+    { code: "deadlineExceeded" },
+  );
+  assert.ok(dials > 2, `${dials} dials`);
+  channel.close();
+});
+
 Deno.test("createRpcServer() lets go of a source of replies when its call is cancelled", async () => {
   const released = Promise.withResolvers<void>();
   const source: AsyncIterableIterator<Uint8Array> = {

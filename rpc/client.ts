@@ -14,7 +14,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { CodedError } from "../base/errors.ts";
-import type { Channel } from "./channel.ts";
+import type { Channel, RawStream } from "./channel.ts";
 import type { CallOptions } from "./client_call.ts";
 import { decodeMessage, encodeMessage } from "./service.ts";
 
@@ -113,15 +113,10 @@ async function* stream(
 ): AsyncGenerator<unknown> {
   const call = channel.rawStream(path, options);
   let requestError: unknown;
-  const sending = (async () => {
-    try {
-      for await (const request of requests) await call.send(request);
-      call.end();
-    } catch (error) {
-      requestError = error;
-      call.cancel();
-    }
-  })();
+  void sendRequests(call, requests).catch((error) => {
+    requestError = error;
+    call.cancel();
+  });
   try {
     for await (const message of call.messages) yield decode(message);
   } catch (error) {
@@ -129,5 +124,16 @@ async function* stream(
   } finally {
     call.cancel();
   }
-  await sending;
+}
+
+/** Sends requests until they or the call end; a source that is waited for then ends with its next. */
+async function sendRequests(
+  call: RawStream,
+  requests: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<void> {
+  for await (const request of requests) {
+    await call.send(request);
+    if (call.ended) return;
+  }
+  call.end();
 }

@@ -12,7 +12,7 @@ import { Http2Code } from "./frames.ts";
 import type { H2Stream, StreamEvents } from "./h2_stream.ts";
 import { type HeaderBlock, Known } from "./hpack_decoder.ts";
 import type { HeaderTemplate } from "./hpack_encoder.ts";
-import { MessageReader } from "./message_reader.ts";
+import { MessageReader, type MessageTarget } from "./message_reader.ts";
 import { encodeMetadata, Metadata, type MetadataInit } from "./metadata.ts";
 import type { Session } from "./session.ts";
 import {
@@ -52,7 +52,7 @@ export interface CallEvents {
 }
 
 /** A call from its first dial to its end: deadline, cancellation, stream. */
-export class ClientCall implements StreamEvents {
+export class ClientCall implements StreamEvents, MessageTarget {
   readonly #path: string;
   readonly #options: CallOptions;
   readonly #events: CallEvents;
@@ -166,7 +166,7 @@ export class ClientCall implements StreamEvents {
     if (this.done || stream === undefined) return;
     if (!this.#sawHeaders) return this.#broken("A reply without headers");
     const reader = this.#reader ??= new MessageReader(stream.session);
-    const fault = reader.feed(buffer, start, end, this.#onMessage);
+    const fault = reader.feed(buffer, start, end, this);
     if (this.#paused) this.#owedBytes += end - start;
     else stream.consume(end - start);
     if (fault !== undefined) {
@@ -201,7 +201,7 @@ export class ClientCall implements StreamEvents {
     this.cancel("cancelled", `Call of ${this.#path} was cancelled`, reason);
   };
 
-  readonly #onMessage = (bytes: Uint8Array, compressed: boolean): void => {
+  onMessage(bytes: Uint8Array, compressed: boolean): void {
     if (this.done || this.#stream === undefined) return;
     if (!compressed) return this.#events.onMessage(bytes);
     try {
@@ -211,7 +211,7 @@ export class ClientCall implements StreamEvents {
       const isLarge = error instanceof CodedError && error.code === "resourceExhausted";
       this.cancel(isLarge ? "resourceExhausted" : "internal", "Cannot read a reply", error);
     }
-  };
+  }
 
   #onStatus(block: HeaderBlock): void {
     const text = block.known[Known.GrpcStatus];

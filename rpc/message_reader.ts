@@ -11,8 +11,11 @@
 import type { Session } from "./session.ts";
 import { Code } from "./status.ts";
 
-/** Takes a message; the bytes are its own. `compressed` is the flag of the prefix. */
-export type MessageHandler = (bytes: Uint8Array, compressed: boolean) => void;
+/** Takes messages. An object instead of a function, so that a call needs no closure for it. */
+export interface MessageTarget {
+  /** Takes a message; the bytes are its own. `compressed` is the flag of the prefix. */
+  onMessage(bytes: Uint8Array, compressed: boolean): void;
+}
 
 /** Why a body cannot be read on. */
 export interface MessageFault {
@@ -53,7 +56,7 @@ export class MessageReader {
     buffer: Uint8Array,
     start: number,
     end: number,
-    handle: MessageHandler,
+    target: MessageTarget,
   ): MessageFault | undefined {
     let at = start;
     while (at < end) {
@@ -71,18 +74,18 @@ export class MessageReader {
       const count = Math.min(missing, end - at);
       if (count === missing && this.#body === undefined) {
         this.#wanted = -1;
-        handle(buffer.slice(at, at + count), this.#compressed);
+        target.onMessage(buffer.slice(at, at + count), this.#compressed);
       } else {
         const fault = this.#append(buffer, at, count);
         if (fault !== undefined) return fault;
-        if (count === missing) this.#complete(handle);
+        if (count === missing) this.#complete(target);
       }
       at += count;
     }
     // An empty message ends with its prefix.
     if (this.#wanted === 0) {
       this.#wanted = -1;
-      handle(new Uint8Array(0), this.#compressed);
+      target.onMessage(new Uint8Array(0), this.#compressed);
     }
     return undefined;
   }
@@ -133,12 +136,12 @@ export class MessageReader {
     return undefined;
   }
 
-  #complete(handle: MessageHandler): void {
+  #complete(target: MessageTarget): void {
     const body = this.#body as Uint8Array;
     this.#session.account.unhold(body.length);
     this.#body = undefined;
     this.#bodyLength = 0;
     this.#wanted = -1;
-    handle(body, this.#compressed);
+    target.onMessage(body, this.#compressed);
   }
 }

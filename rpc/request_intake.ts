@@ -10,7 +10,7 @@
 import { decompressSlowly, decompressUsual, MAX_GROWTH } from "./compression.ts";
 import type { H2Stream } from "./h2_stream.ts";
 import { MessageQueue } from "./message_queue.ts";
-import { type MessageFault, MessageReader } from "./message_reader.ts";
+import { type MessageFault, MessageReader, type MessageTarget } from "./message_reader.ts";
 import { Code } from "./status.ts";
 
 /** What a call learns from its {@linkcode RequestIntake}. */
@@ -34,7 +34,7 @@ const TOO_MANY: MessageFault = {
 };
 
 /** Takes in the requests of one call. */
-export class RequestIntake {
+export class RequestIntake implements MessageTarget {
   readonly #stream: H2Stream;
   readonly #encoding: string | undefined;
   readonly #events: IntakeEvents;
@@ -73,7 +73,7 @@ export class RequestIntake {
   /** Takes body bytes of the stream. */
   data(buffer: Uint8Array, start: number, end: number): void {
     const reader = this.#reader ??= new MessageReader(this.#stream.session);
-    const fault = reader.feed(buffer, start, end, this.#onMessage);
+    const fault = reader.feed(buffer, start, end, this);
     if (this.#queuedBytes > this.#stream.session.limits.streamWindowBytes) {
       this.#owedBytes += end - start;
     } else this.#stream.consume(end - start);
@@ -104,13 +104,13 @@ export class RequestIntake {
     this.#heldBytes = 0;
   }
 
-  readonly #onMessage = (bytes: Uint8Array, compressed: boolean): void => {
+  onMessage(bytes: Uint8Array, compressed: boolean): void {
     if (this.#work !== undefined) {
       return this.#pursue(this.#work.then(() => this.#take(bytes, compressed)));
     }
     const work = this.#take(bytes, compressed);
     if (work !== undefined) this.#pursue(work);
-  };
+  }
 
   /** Takes one request; a promise when that needs time. */
   #take(bytes: Uint8Array, compressed: boolean): Promise<void> | undefined {

@@ -93,7 +93,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
     this.deadlineMs = Number.isNaN(deadlineMs) ? undefined : deadlineMs;
     if (Number.isNaN(deadlineMs)) this.#finish(Code.Internal, "A grpc-timeout that is not valid");
     else if (deadlineMs !== undefined) {
-      this.#timer = fineWheel.schedule(deadlineMs, this.#expire);
+      this.#timer = fineWheel.schedule(deadlineMs, () => this.#expire());
     }
     if (encoding !== undefined && !["identity", "gzip"].includes(encoding)) {
       (this.#trailers ??= []).push("grpc-accept-encoding", ACCEPTED_ENCODINGS);
@@ -236,10 +236,10 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
         return this.#fail(error);
       }
       if (reply instanceof Uint8Array) this.#reply(reply);
-      else reply.then(this.#replyLater, this.#failLater);
+      else this.#settleLater(reply, (message) => this.#reply(message));
       return;
     }
-    this.#runStream(request).then(this.#succeed, this.#failLater);
+    this.#settleLater(this.#runStream(request), () => this.#endWell());
   }
 
   async #runStream(request: Uint8Array | undefined): Promise<void> {
@@ -269,14 +269,14 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
     if (this.#done) await iterator.return?.();
   }
 
-  // What runs from here on after a promise has nobody above it to catch what it throws.
-  readonly #replyLater = (message: Uint8Array): void =>
-    this.#stream.session.protect(() => this.#reply(message));
-
-  readonly #failLater = (error: unknown): void =>
-    this.#stream.session.protect(() => this.#fail(error));
-
-  readonly #succeed = (): void => this.#stream.session.protect(() => this.#endWell());
+  /** What runs after a promise has nobody above it to catch what it throws. */
+  #settleLater<T>(work: Promise<T>, done: (result: T) => void): void {
+    const { session } = this.#stream;
+    work.then(
+      (result) => session.protect(() => done(result)),
+      (error) => session.protect(() => this.#fail(error)),
+    );
+  }
 
   #reply(message: Uint8Array): void {
     if (this.#done) return;
@@ -305,11 +305,11 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
     this.#finish(Code.Internal, "internal error");
   }
 
-  readonly #expire = (): void => {
+  #expire(): void {
     this.#stream.session.protect(() =>
       this.#finish(Code.DeadlineExceeded, "The deadline of the call has passed")
     );
-  };
+  }
 
   #finish(code: Code, message: string): void {
     if (this.#done) return;
