@@ -32,18 +32,24 @@ export async function serveApid(boot: Boot): Promise<void> {
     await core.changed.until(() => boot.apid !== undefined && boot.tunnel !== undefined, signal);
     const { apid, tunnel } = boot;
     if (apid === undefined || tunnel === undefined) continue;
-    const certificate = apid.kind === "mtls" ? apid.certificate : await selfSigned(boot);
+    const fallback = apid.kind === "mtls" ? apid.certificate : await selfSigned(boot);
     const listener = await tunnel.net.listen(APID_PORT);
     const servers = new RoleServers(boot, apid);
     const open = new Set<IncomingStream>();
     const accepting = (async () => {
       for await (const incoming of listener) {
         open.add(incoming);
-        void serveClient(apid, certificate, incoming, servers).finally(() => open.delete(incoming));
+        // A renewed certificate serves new connections; those that are open stay.
+        const mode = boot.apid ?? apid;
+        const certificate = mode.kind === "mtls" ? mode.certificate : fallback;
+        void serveClient(mode, certificate, incoming, servers).finally(() => open.delete(incoming));
       }
     })();
     try {
-      await core.changed.until(() => boot.apid !== apid || boot.tunnel !== tunnel, signal);
+      await core.changed.until(
+        () => boot.apid?.kind !== apid.kind || boot.tunnel !== tunnel,
+        signal,
+      );
     } finally {
       listener.close();
       // A change of mode is a restart of the service: calls in flight may still be answered.

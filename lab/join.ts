@@ -93,7 +93,8 @@ function identityOf(boot: Boot): Identity | undefined {
   return {
     endpoint,
     uuid: effectiveUuid(boot),
-    uniqueToken: boot.meta.get(META_UNIQUE_TOKEN) ?? "",
+    // The configuration's own token goes before the one in META.
+    uniqueToken: boot.config?.facts.sideroLinkUniqueToken ?? boot.meta.get(META_UNIQUE_TOKEN) ?? "",
   };
 }
 

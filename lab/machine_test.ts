@@ -181,6 +181,26 @@ Deno.test("startMachine() applies to a configured machine by what has changed", 
     assert.doesNotMatch(machine.config ?? "", /A: b/);
   }));
 
+Deno.test("startMachine() keeps its connections when its certificate is renewed", () =>
+  withMachine({}, async (server, machine) => {
+    const cluster = await createTestCluster();
+    const api = await configure(server, machine, cluster);
+    const config = cluster.config("controlplane");
+    const data = encode(
+      config.replace("    certSANs: []\n", "    certSANs:\n        - lab.test\n"),
+    );
+    const follow = api.dmesg({ follow: true })[Symbol.asyncIterator]();
+    await follow.next();
+    await api.applyConfiguration({ data, mode: Mode.NO_REBOOT });
+    await machine.until(
+      () => machine.config?.includes("lab.test") === true,
+      AbortSignal.timeout(5_000),
+    );
+    await api.version({});
+    assert.equal((await follow.next()).done, false);
+    await follow.return?.();
+  }));
+
 Deno.test("startMachine() reverts a configuration that was only tried", () =>
   withMachine({}, async (server, machine) => {
     const cluster = await createTestCluster();
