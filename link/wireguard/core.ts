@@ -70,9 +70,13 @@ export interface CoreOptions {
 }
 
 /** How long initiations are worked off at a stretch. */
-const SLICE_MS = 4;
+const SLICE_MS = 2;
 /** Data that comes in at the same time gets this many times as long as initiations do. */
 const DATA_SHARE = 4;
+/** The same under a storm. */
+const STORM_DATA_SHARE = 19;
+/** Forgotten when it grows beyond this; it fills again with the next packets. */
+const KNOWN_HOSTS_LIMIT = 50_000;
 
 interface Indexed {
   readonly peer: Peer;
@@ -102,6 +106,8 @@ export class WireguardCore implements PeerHost {
   readonly #pause: Timer;
   readonly #byKey = new Map<string, Peer>();
   readonly #byAddress = new Map<string, Peer>();
+  /** Where peers were seen; under a storm they are answered before strangers. */
+  readonly #knownHosts = new Set<string>();
   #isWorking = false;
   /** Transport messages since the last slice of initiations. */
   #transports = 0;
@@ -245,7 +251,8 @@ export class WireguardCore implements PeerHost {
   #queueInitiation(message: Uint8Array, source: Source): void {
     const nowMs = this.nowMs();
     const isOverloaded = this.#queue.isOverloaded(nowMs);
-    if (isOverloaded && !hasMac2(message) && !this.#queue.takeCookie(nowMs)) {
+    const isKnownHost = this.#knownHosts.has(source.hostname);
+    if (isOverloaded && !hasMac2(message) && !this.#queue.takeCookie(isKnownHost, nowMs)) {
       this.counters.deferredHandshakes++;
       return;
     }
@@ -275,7 +282,8 @@ export class WireguardCore implements PeerHost {
     const hasData = this.#transports > 0;
     this.#transports = 0;
     if (!this.#isWorking) return;
-    if (hasData) this.#pause.set(nowMs + DATA_SHARE * (nowMs - startMs));
+    const share = this.#queue.isOverloaded(nowMs) ? STORM_DATA_SHARE : DATA_SHARE;
+    if (hasData) this.#pause.set(nowMs + share * (nowMs - startMs));
     else this.#options.defer(() => this.#continueWork());
   }
 
@@ -355,6 +363,8 @@ export class WireguardCore implements PeerHost {
     const known = peer.endpoint;
     if (known?.port !== source.port || known.hostname !== source.hostname) {
       peer.endpoint = { hostname: source.hostname, port: source.port };
+      if (this.#knownHosts.size >= KNOWN_HOSTS_LIMIT) this.#knownHosts.clear();
+      this.#knownHosts.add(source.hostname);
     }
     peer.authenticatedReceived(nowMs);
   }

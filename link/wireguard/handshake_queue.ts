@@ -20,9 +20,9 @@ const SOURCE_LIMIT = QUEUE_LIMIT / 2;
 /** Initiators try again after 5 s; what waited for that long was answered for nothing. */
 const OVERLOAD_MS = 1000;
 const STALE_MS = 5000;
-/** Cookies that are sent in a second, and how many at once. */
-const COOKIES_PER_SECOND = 2000;
-const COOKIE_BURST = 200;
+/** Cookies in a second, and at once, for hosts where a peer was seen, and for all others. */
+const KNOWN_HOSTS = { perSecond: 2000, burst: 400 } as const;
+const OTHER_HOSTS = { perSecond: 200, burst: 100 } as const;
 
 /** A waiting initiation. */
 export interface WaitingInitiation {
@@ -37,8 +37,8 @@ export class HandshakeQueue {
   readonly #proven = new Fifo<WaitingInitiation>();
   readonly #perSource = new Map<string, number>();
   #isOverloaded = false;
-  #cookies = COOKIE_BURST;
-  #cookiesMs = 0;
+  readonly #knownCookies = new TokenBucket(KNOWN_HOSTS);
+  readonly #otherCookies = new TokenBucket(OTHER_HOSTS);
 
   /** How many wait. */
   get length(): number {
@@ -57,13 +57,8 @@ export class HandshakeQueue {
   }
 
   /** Whether one more cookie may go out; asking takes it. */
-  takeCookie(nowMs: number): boolean {
-    const gained = (nowMs - this.#cookiesMs) * COOKIES_PER_SECOND / 1000;
-    this.#cookies = Math.min(COOKIE_BURST, this.#cookies + gained);
-    this.#cookiesMs = nowMs;
-    if (this.#cookies < 1) return false;
-    this.#cookies--;
-    return true;
+  takeCookie(isKnownHost: boolean, nowMs: number): boolean {
+    return (isKnownHost ? this.#knownCookies : this.#otherCookies).take(nowMs);
   }
 
   /** Adds an initiation, whose memory is given away; returns whether there was room. */
@@ -98,6 +93,29 @@ export class HandshakeQueue {
     if (count > 0) this.#perSource.set(hostname, count);
     else this.#perSource.delete(hostname);
     return next;
+  }
+}
+
+/** So many a second, and a few at once. */
+class TokenBucket {
+  readonly #perMs: number;
+  readonly #burst: number;
+  #tokens: number;
+  #filledMs = 0;
+
+  constructor(limit: { readonly perSecond: number; readonly burst: number }) {
+    this.#perMs = limit.perSecond / 1000;
+    this.#burst = limit.burst;
+    this.#tokens = limit.burst;
+  }
+
+  take(nowMs: number): boolean {
+    const gained = (nowMs - this.#filledMs) * this.#perMs;
+    this.#tokens = Math.min(this.#burst, this.#tokens + gained);
+    this.#filledMs = nowMs;
+    if (this.#tokens < 1) return false;
+    this.#tokens--;
+    return true;
   }
 }
 
