@@ -16,6 +16,7 @@ import {
   ProtoReader,
   stringFieldSize,
   VARINT,
+  varintSize,
   writeBytesField,
   writeFieldHead,
   writeStringField,
@@ -69,6 +70,16 @@ export function encodeEvent({ type, resource, old, bookmark, error }: EventParts
   }
   if (bookmark !== undefined) writeBytesField(response, at, 5, bookmark);
   return response;
+}
+
+/**
+ * What stands before the message of a resource in the response of a `created` event without a
+ * bookmark: head and message together are what {@linkcode encodeEvent} makes, without the copy.
+ */
+export function createdHead(message: Uint8Array): Uint8Array {
+  const head = new Uint8Array(1 + varintSize(message.length));
+  writeFieldHead(head, 0, 1, message.length);
+  return head;
 }
 
 function readEvent(reader: ProtoReader): StateEvent {

@@ -12,7 +12,7 @@ import { type CallContext, type MessageSink, rawService, type Service } from "..
 import type { Kind } from "../resource.ts";
 import { ByteCache } from "./byte_cache.ts";
 import type { StateCore } from "./core.ts";
-import { encodeEvent } from "./event_wire.ts";
+import { createdHead, encodeEvent } from "./event_wire.ts";
 import { RawResource } from "./raw_resource.ts";
 import {
   readListRequest,
@@ -139,6 +139,22 @@ class Handlers {
     });
   };
 
+  /** An event without a bookmark belongs to one bootstrap: its bytes are not needed again. */
+  readonly #encode = (event: StateEvent): Uint8Array =>
+    event.bookmark === undefined ? this.#event(event) : this.#events.get(event, this.#event);
+
+  readonly #encodeParts = (event: StateEvent, parts: Uint8Array[]): number => {
+    if (event.type !== "created" || event.bookmark !== undefined) {
+      const whole = this.#encode(event);
+      parts.push(whole);
+      return whole.length;
+    }
+    const message = this.#message(event.resource);
+    const head = createdHead(message);
+    parts.push(head, message);
+    return head.length + message.length;
+  };
+
   get(request: Uint8Array, context: CallContext): Uint8Array {
     const ref = readRefRequest(request);
     checkNames(ref, this.#nameLimits);
@@ -231,9 +247,8 @@ class Handlers {
         watcher,
         sink,
         aggregated: query.aggregated,
-        // An event without a bookmark belongs to one bootstrap: its bytes are not needed again.
-        encode: (event) =>
-          event.bookmark === undefined ? this.#event(event) : this.#events.get(event, this.#event),
+        encode: this.#encode,
+        encodeParts: this.#encodeParts,
         queue: this.#ready,
         accepts: query.apiVersion > 0 ? () => true : isKnownToOldClients,
       });

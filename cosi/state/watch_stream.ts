@@ -26,6 +26,8 @@ export interface WatchStreamOptions {
   readonly watcher: Watcher;
   readonly sink: Sink;
   readonly encode: (event: StateEvent) => Uint8Array;
+  /** Adds to `parts` what `encode` returns, perhaps in pieces; returns how many bytes that is. */
+  readonly encodeParts: (event: StateEvent, parts: Uint8Array[]) => number;
   /** Whether events that are pending together leave as one message. */
   readonly aggregated: boolean;
   /** Whether an event may be sent at all. */
@@ -154,20 +156,21 @@ class WatchStream {
   }
 
   async #sendTogether(events: readonly StateEvent[]): Promise<void> {
-    const { sink, encode } = this.#options;
+    const { sink, encodeParts } = this.#options;
     const slicer = new Slicer();
     let parts: Uint8Array[] = [];
     let size = 0;
     for (const event of events) {
-      const part = encode(event);
-      if (size > 0 && size + part.length > MESSAGE_BYTES) {
+      const next: Uint8Array[] = [];
+      const nextSize = encodeParts(event, next);
+      if (size > 0 && size + nextSize > MESSAGE_BYTES) {
         await sink.send(concatenate(parts, size));
         if (!this.#isUseful()) return;
         parts = [];
         size = 0;
       }
-      parts.push(part);
-      size += part.length;
+      parts.push(...next);
+      size += nextSize;
       const pause = slicer.step();
       if (pause !== undefined) await pause;
     }
