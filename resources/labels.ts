@@ -137,7 +137,11 @@ export const ANNOTATION_TALOS_VERSION = "batuta.altlinux.org/talos-version";
 export const ANNOTATION_NODE_TOKEN_KEY = "batuta.altlinux.org/node-token-key";
 /** On a configuration status: the WireGuard key of the boot in which the machine got it. */
 export const ANNOTATION_APPLIED_IN_BOOT = "batuta.altlinux.org/applied-in-boot";
+/** On a configuration status: hash of a configuration that the machine may have got; nobody knows. */
+export const ANNOTATION_APPLYING_SHA256 = "batuta.altlinux.org/applying-sha256";
 /** On a configuration status: the WireGuard key of the boot in which the machine was reset. */
 export const ANNOTATION_RESET_IN_BOOT = "batuta.altlinux.org/reset-in-boot";
+/** On a bootstrap status: the machine on which etcd is started, and on no other. */
+export const ANNOTATION_BOOTSTRAPPED_ON = "batuta.altlinux.org/bootstrapped-on";
 /** On a Link: the name of the machine's way over gRPC, empty for UDP; packets are admitted by it. */
 export const LABEL_VIRTUAL_ENDPOINT = "batuta.altlinux.org/virtual-endpoint";

@@ -17,7 +17,7 @@ import { RuntimeMachineStage as Stage } from "../../proto/gen/talos/resource/enu
 import type { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
 import type { ClusterMachineConfig } from "../../resources/config/cluster_machine_config.ts";
 import type { ClusterMachineConfigStatus } from "../../resources/config/cluster_machine_config_status.ts";
-import { ANNOTATION_APPLIED_IN_BOOT } from "../../resources/labels.ts";
+import { ANNOTATION_APPLIED_IN_BOOT, ANNOTATION_APPLYING_SHA256 } from "../../resources/labels.ts";
 import { type ConfigAction, type ConfigStatusFacts, kept } from "./config_facts.ts";
 
 /** Decides about a machine that belongs to its cluster. */
@@ -30,9 +30,9 @@ export function planApply(
     return wait(config?.spec.generationError || "the machine has no configuration yet");
   }
   const sha256 = createHash("sha256").update(config.spec.data).digest("hex");
+  const annotations = current?.metadata.annotations ?? {};
   const applied = {
     labels: machine.metadata.labels,
-    annotations: { [ANNOTATION_APPLIED_IN_BOOT]: boot },
     spec: {
       clusterMachineConfigVersion: String(config.metadata.version),
       clusterMachineConfigSha256: sha256,
@@ -40,22 +40,33 @@ export function planApply(
       schematicId: status?.spec.schematic?.fullId ?? "",
     },
   };
-  const appliedIn = current?.metadata.annotations[ANNOTATION_APPLIED_IN_BOOT];
-  if (current !== undefined && current.spec.clusterMachineConfigSha256 === sha256) {
-    const annotations = current.metadata.annotations;
+  const applying = annotations[ANNOTATION_APPLYING_SHA256];
+  const lost = lostConfig(facts);
+  if (applying === undefined && current?.spec.clusterMachineConfigSha256 === sha256) {
     // Only the machine's own versions, and the number of an equal configuration, may be new.
-    return { kind: "write", ...applied, annotations, ...lostConfig(facts, appliedIn) };
+    return { kind: "write", ...applied, annotations, ...lost };
   }
   if (current !== undefined && isRefused(current, config)) {
     return { ...kept(machine, current), waiting: current.spec.lastConfigError };
   }
   if (target === undefined || !isConnected) return wait("the machine is not connected");
   if (facts.stage === undefined) return wait("the machine's API does not answer yet");
-  const lost = lostConfig(facts, appliedIn);
-  if (current !== undefined && lost.waiting !== undefined) return wait(lost.waiting);
+  if (lost.waiting !== undefined) return wait(lost.waiting);
+  const inThisBoot = { [ANNOTATION_APPLIED_IN_BOOT]: boot };
+  if (applying !== sha256 || annotations[ANNOTATION_APPLIED_IN_BOOT] !== boot) {
+    // The answer to the call may be lost: what the machine may have got is written down before it.
+    return {
+      kind: "write",
+      labels: machine.metadata.labels,
+      spec: current?.spec ?? {},
+      annotations: { ...inThisBoot, [ANNOTATION_APPLYING_SHA256]: sha256 },
+      retryAfterMs: 0,
+    };
+  }
   return {
     kind: "write",
     ...applied,
+    annotations: inThisBoot,
     action: {
       kind: "apply",
       target,
@@ -75,11 +86,10 @@ function isRefused(
 }
 
 /** A machine that was configured and is in maintenance in a later boot. */
-function lostConfig(
-  { stage, boot }: ConfigStatusFacts,
-  appliedIn: string | undefined,
-): { readonly waiting?: string } {
-  return stage === Stage.MACHINE_STAGE_MAINTENANCE && appliedIn !== undefined && appliedIn !== boot
+function lostConfig({ current, stage, boot }: ConfigStatusFacts): { readonly waiting?: string } {
+  const wasConfigured = current !== undefined && current.spec.clusterMachineConfigSha256 !== "";
+  return wasConfigured && stage === Stage.MACHINE_STAGE_MAINTENANCE &&
+      current.metadata.annotations[ANNOTATION_APPLIED_IN_BOOT] !== boot
     ? {
       waiting: "the machine is in maintenance although it was configured: " +
         "take it out of the cluster and add it again to have it set up anew",

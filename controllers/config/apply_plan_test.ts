@@ -7,7 +7,7 @@ import { RuntimeMachineStage as Stage } from "../../proto/gen/talos/resource/enu
 import { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
 import { ClusterMachineConfig } from "../../resources/config/cluster_machine_config.ts";
 import { ClusterMachineConfigStatus } from "../../resources/config/cluster_machine_config_status.ts";
-import { ANNOTATION_APPLIED_IN_BOOT } from "../../resources/labels.ts";
+import { ANNOTATION_APPLIED_IN_BOOT, ANNOTATION_APPLYING_SHA256 } from "../../resources/labels.ts";
 import { planApply } from "./apply_plan.ts";
 import type { ConfigStatusFacts } from "./config_facts.ts";
 
@@ -36,8 +36,56 @@ function applied(spec: { clusterMachineConfigSha256: string; lastConfigError?: s
   }, { annotations: { [ANNOTATION_APPLIED_IN_BOOT]: "boot-1" } });
 }
 
+/** A status that says: the machine is about to be told, nobody knows yet whether it heard. */
+function applying(sha256: string, spec: { clusterMachineConfigSha256?: string } = {}) {
+  return fakeResource(ClusterMachineConfigStatus, ID, spec, {
+    annotations: { [ANNOTATION_APPLIED_IN_BOOT]: "boot-1", [ANNOTATION_APPLYING_SHA256]: sha256 },
+  });
+}
+
+Deno.test("planApply() writes down what it is about to apply before it does", () => {
+  for (const current of [undefined, applied({ clusterMachineConfigSha256: "old" })]) {
+    const facts = { ...FACTS, current, boot: "boot-2", stage: Stage.MACHINE_STAGE_RUNNING };
+    const plan = planApply(MACHINE, facts);
+    strictEqual(plan.kind, "write");
+    if (plan.kind !== "write") return;
+    strictEqual(plan.action, undefined);
+    strictEqual(plan.spec.clusterMachineConfigSha256 ?? "", current === undefined ? "" : "old");
+    deepStrictEqual(plan.annotations, {
+      [ANNOTATION_APPLIED_IN_BOOT]: "boot-2",
+      [ANNOTATION_APPLYING_SHA256]: SHA256,
+    });
+  }
+});
+
+Deno.test("planApply() applies the old configuration again over one that may have arrived", () => {
+  const current = applying("new", { clusterMachineConfigSha256: SHA256 });
+  const facts = { ...FACTS, current, stage: Stage.MACHINE_STAGE_RUNNING };
+  const first = planApply(MACHINE, facts);
+  strictEqual(first.kind === "write" && first.annotations?.[ANNOTATION_APPLYING_SHA256], SHA256);
+  const second = planApply(MACHINE, {
+    ...facts,
+    current: applying(SHA256, { clusterMachineConfigSha256: SHA256 }),
+  });
+  strictEqual(second.kind === "write" && second.action?.kind, "apply");
+});
+
+Deno.test("planApply() goes on with a machine that rebooted and has no configuration yet", () => {
+  const refused = applied({ clusterMachineConfigSha256: "", lastConfigError: "bad disk" });
+  const config = fakeResource(ClusterMachineConfig, ID, { data: DATA }, { version: 8 });
+  for (const facts of [{ current: applying(SHA256) }, { current: refused, config }]) {
+    const plan = planApply(MACHINE, { ...FACTS, ...facts, boot: "boot-2" });
+    strictEqual(plan.kind, "write");
+    if (plan.kind !== "write") return;
+    deepStrictEqual(plan.annotations, {
+      [ANNOTATION_APPLIED_IN_BOOT]: "boot-2",
+      [ANNOTATION_APPLYING_SHA256]: SHA256,
+    });
+  }
+});
+
 Deno.test("planApply() applies to a machine in maintenance and remembers the boot", () => {
-  const plan = planApply(MACHINE, FACTS);
+  const plan = planApply(MACHINE, { ...FACTS, current: applying(SHA256) });
   strictEqual(plan.kind, "write");
   if (plan.kind !== "write") return;
   deepStrictEqual(plan.action, {
@@ -67,7 +115,7 @@ Deno.test("planApply() applies nothing that is applied, in whatever boot", () =>
 });
 
 Deno.test("planApply() applies a changed configuration to a machine that runs", () => {
-  const current = applied({ clusterMachineConfigSha256: "old" });
+  const current = applying(SHA256, { clusterMachineConfigSha256: "old" });
   const plan = planApply(MACHINE, { ...FACTS, current, stage: Stage.MACHINE_STAGE_RUNNING });
   strictEqual(plan.kind === "write" && plan.action?.kind, "apply");
 });
@@ -95,7 +143,7 @@ Deno.test("planApply() tries again when a refused configuration has changed", ()
   const current = applied({ clusterMachineConfigSha256: "", lastConfigError: "bad disk" });
   const config = fakeResource(ClusterMachineConfig, ID, { data: DATA }, { version: 8 });
   const plan = planApply(MACHINE, { ...FACTS, current, config });
-  strictEqual(plan.kind === "write" && plan.action?.kind, "apply");
+  strictEqual(plan.kind === "write" && plan.annotations?.[ANNOTATION_APPLYING_SHA256], SHA256);
 });
 
 Deno.test("planApply() waits for what it needs, and says so", () => {

@@ -15,7 +15,7 @@ import {
   type Reader,
   sameId,
 } from "../../cosi/controller.ts";
-import { codeOf, formatError } from "../../base/errors.ts";
+import { CodedError, codeOf, formatError } from "../../base/errors.ts";
 import type { Resource } from "../../cosi/resource.ts";
 import type { RuntimeMachineStage as Stage } from "../../proto/gen/talos/resource/enums_pb.ts";
 import { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
@@ -32,7 +32,7 @@ import { Machine } from "../../resources/machine/machine.ts";
 import { MachineStatus } from "../../resources/machine/machine_status.ts";
 import { TalosMachineStatus } from "../../resources/mirror/machine_status.ts";
 import { TalosSessionStatus } from "../../resources/talos/talos_session_status.ts";
-import { parseDocuments } from "../../talos/config/documents.ts";
+import { type ConfigDocument, parseDocuments, V1ALPHA1 } from "../../talos/config/documents.ts";
 import type { TalosApi } from "../../talos/api.ts";
 import type { TalosTarget } from "../../talos/target.ts";
 import { gatherTargetFacts, TARGET_INPUTS, targetOf } from "../talos/target.ts";
@@ -69,10 +69,16 @@ export function clusterMachineConfigStatusController(
     plansTeardown: true,
     gather: gatherConfigStatusFacts,
     plan: planClusterMachineConfigStatus,
-    act: (_machine, action, { signal }) =>
-      action.kind === "apply"
-        ? apply(talos, action, signal)
-        : reset(talos, action.target, action.leavesEtcd, signal),
+    act: (_machine, action, { signal }) => {
+      switch (action.kind) {
+        case "apply":
+          return apply(talos, action, signal);
+        case "check":
+          return requireUnconfigured(talos, action.target, signal);
+        case "reset":
+          return reset(talos, action.target, action.leavesEtcd, signal);
+      }
+    },
   });
 }
 
@@ -140,8 +146,34 @@ async function apply(
 
 /** Compares documents by their content: a machine may print what it was given in another way. */
 function isSameConfig(left: string, right: string): boolean {
-  const values = (text: string) => parseDocuments(text).map(({ value }) => value);
-  return left === right || isDeepStrictEqual(values(left), values(right));
+  if (left === right) return true;
+  const [present, wanted] = [documentsOf(left), documentsOf(right)];
+  const values = (documents: readonly ConfigDocument[]) => documents.map(({ value }) => value);
+  return present !== undefined && wanted !== undefined &&
+    isDeepStrictEqual(values(present), values(wanted));
+}
+
+/** `undefined` for what is no configuration. */
+function documentsOf(text: string): readonly ConfigDocument[] | undefined {
+  try {
+    return parseDocuments(text);
+  } catch (error) {
+    if (codeOf(error) !== "invalidArgument") throw error;
+  }
+}
+
+/** Throws while the machine has a complete configuration: it is about to leave maintenance. */
+async function requireUnconfigured(
+  talos: ConfigPort,
+  target: TalosTarget,
+  signal: AbortSignal,
+): Promise<void> {
+  const documents = documentsOf(await talos.readConfiguration(target, { signal }) ?? "");
+  if (documents !== undefined && documents.every(({ kind }) => kind !== V1ALPHA1)) return;
+  throw new CodedError(
+    "unavailable",
+    "Cannot give the machine back yet: it has just taken its configuration",
+  );
 }
 
 async function reset(

@@ -38,7 +38,9 @@ export interface ConfigStatusFacts {
 /** What the machine must be told. */
 export type ConfigAction =
   | ApplyAction
-  | { readonly kind: "reset"; readonly target: TalosTarget; readonly leavesEtcd: boolean };
+  | { readonly kind: "reset"; readonly target: TalosTarget; readonly leavesEtcd: boolean }
+  /** Makes sure that the machine, in maintenance, has not just taken a configuration. */
+  | { readonly kind: "check"; readonly target: TalosTarget };
 
 /** A configuration to apply. */
 export interface ApplyAction {

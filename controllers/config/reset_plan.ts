@@ -13,6 +13,7 @@ import type { ClusterMachine } from "../../resources/cluster/cluster_machine.ts"
 import type { ClusterMachineConfigStatus } from "../../resources/config/cluster_machine_config_status.ts";
 import {
   ANNOTATION_APPLIED_IN_BOOT,
+  ANNOTATION_APPLYING_SHA256,
   ANNOTATION_RESET_IN_BOOT,
   LABEL_CONTROL_PLANE_ROLE,
 } from "../../resources/labels.ts";
@@ -27,14 +28,18 @@ export function planReset(
   facts: ConfigStatusFacts,
 ): Plan<typeof ClusterMachineConfigStatus, ConfigAction> {
   const { current, forced, boot, isConnected, target } = facts;
-  if (current === undefined || current.spec.clusterMachineConfigSha256 === "") {
+  if (current === undefined) return destroy("the machine was never configured");
+  const { annotations } = current.metadata;
+  const isConfigured = current.spec.clusterMachineConfigSha256 !== "";
+  if (!isConfigured && annotations[ANNOTATION_APPLYING_SHA256] === undefined) {
     return destroy("the machine was never configured");
   }
   if (target === undefined) return destroy("the machine is gone");
   if (forced !== undefined) return destroy("its removal is forced");
-  const { annotations } = current.metadata;
+  const resetIn = annotations[ANNOTATION_RESET_IN_BOOT];
   const isInMaintenance = facts.stage === Stage.MACHINE_STAGE_MAINTENANCE;
-  if (isInMaintenance && annotations[ANNOTATION_APPLIED_IN_BOOT] !== boot) {
+  const isAnotherBoot = annotations[ANNOTATION_APPLIED_IN_BOOT] !== boot;
+  if (isInMaintenance && (isAnotherBoot || !isConfigured && resetIn === boot)) {
     return destroy("the machine is in maintenance");
   }
   const keep = kept(machine, current);
@@ -45,24 +50,25 @@ export function planReset(
         "connect it, or create a NodeForceDestroyRequest with its ID",
     };
   }
-  // Only a machine that is up again with its configuration needs to be told a second time.
-  const resetIn = annotations[ANNOTATION_RESET_IN_BOOT];
-  const isUnderWay = resetIn !== undefined &&
-    (resetIn === boot || facts.stage !== Stage.MACHINE_STAGE_RUNNING);
-  if (isInMaintenance || isUnderWay) {
-    const waiting = "the machine is being reset";
-    return { ...keep, waiting, retryAfterMs: RESET_LOOK_AGAIN_MS };
+  const waiting = "the machine is being reset";
+  if (isInMaintenance && isConfigured) {
+    return {
+      ...keep,
+      waiting: "the machine has just got its configuration: it is reset once it runs",
+      retryAfterMs: RESET_LOOK_AGAIN_MS,
+    };
   }
+  // Only a machine that is up again with its configuration needs to be told a second time.
+  if (
+    resetIn !== undefined && (resetIn === boot || facts.stage !== Stage.MACHINE_STAGE_RUNNING)
+  ) return { ...keep, waiting, retryAfterMs: RESET_LOOK_AGAIN_MS };
+  const leavesEtcd = LABEL_CONTROL_PLANE_ROLE in machine.metadata.labels &&
+    facts.otherControlPlanes > 0;
   return {
     ...keep,
     annotations: { ...annotations, [ANNOTATION_RESET_IN_BOOT]: boot },
-    waiting: "the machine is being reset",
-    action: {
-      kind: "reset",
-      target,
-      leavesEtcd: LABEL_CONTROL_PLANE_ROLE in machine.metadata.labels &&
-        facts.otherControlPlanes > 0,
-    },
+    waiting,
+    action: isInMaintenance ? { kind: "check", target } : { kind: "reset", target, leavesEtcd },
   };
 }
 

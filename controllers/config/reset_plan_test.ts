@@ -8,6 +8,7 @@ import { NodeForceDestroyRequest } from "../../resources/cluster/node_force_dest
 import { ClusterMachineConfigStatus } from "../../resources/config/cluster_machine_config_status.ts";
 import {
   ANNOTATION_APPLIED_IN_BOOT,
+  ANNOTATION_APPLYING_SHA256,
   ANNOTATION_RESET_IN_BOOT,
   LABEL_CONTROL_PLANE_ROLE,
 } from "../../resources/labels.ts";
@@ -73,6 +74,22 @@ Deno.test("planReset() keeps a machine whose install has only begun", () => {
   });
   strictEqual(plan.kind, "write");
   strictEqual(plan.kind === "write" && plan.action, undefined);
+});
+
+Deno.test("planReset() resets a machine of which nobody knows whether it was configured", () => {
+  const current = status({ [ANNOTATION_APPLYING_SHA256]: "hash" }, "");
+  const plan = planReset(WORKER, { ...FACTS, current });
+  strictEqual(plan.kind === "write" && plan.action?.kind, "reset");
+});
+
+Deno.test("planReset() asks a machine in maintenance that may have just been configured", () => {
+  const inMaintenance = { ...FACTS, boot: "boot-1", stage: Stage.MACHINE_STAGE_MAINTENANCE };
+  const told = { [ANNOTATION_APPLYING_SHA256]: "hash" };
+  const plan = planReset(WORKER, { ...inMaintenance, current: status(told, "") });
+  strictEqual(plan.kind === "write" && plan.action?.kind, "check");
+  // It has answered that it has no configuration: it will not get one any more.
+  const current = status({ ...told, [ANNOTATION_RESET_IN_BOOT]: "boot-1" }, "");
+  strictEqual(planReset(WORKER, { ...inMaintenance, current }).kind, "destroy");
 });
 
 Deno.test("planReset() sends no second reset until the machine runs again", () => {

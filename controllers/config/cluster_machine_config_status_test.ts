@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { CodedError } from "../../base/errors.ts";
+import { type Harness, startHarness } from "../../cosi/testing.ts";
+import { RuntimeMachineStage as Stage } from "../../proto/gen/talos/resource/enums_pb.ts";
+import { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
+import { ClusterMachineConfig } from "../../resources/config/cluster_machine_config.ts";
+import { ClusterMachineConfigStatus } from "../../resources/config/cluster_machine_config_status.ts";
+import { LABEL_MIRROR_MACHINE } from "../../resources/labels.ts";
+import { Link } from "../../resources/link/link.ts";
+import { Machine } from "../../resources/machine/machine.ts";
+import { TalosMachineStatus } from "../../resources/mirror/machine_status.ts";
+import { TalosSessionStatus } from "../../resources/talos/talos_session_status.ts";
+import {
+  clusterMachineConfigStatusController,
+  type ConfigPort,
+} from "./cluster_machine_config_status.ts";
+
+const ID = "1d4f0c6e-0000-4000-8000-000000000001";
+const CONTROLLER = "config.ClusterMachineConfigStatusController";
+const CONFIG = "version: v1alpha1\nmachine: {type: worker}\n";
+
+/** A machine that may not hear what it is told, or keep its answer to itself. */
+function startFixture() {
+  const calls: string[] = [];
+  const machine = { isMute: false, isDeaf: false, config: undefined as string | undefined };
+  const talos: ConfigPort = {
+    readConfiguration: () => Promise.resolve(machine.config),
+    applyConfiguration: (_target, config) => {
+      calls.push("apply");
+      if (!machine.isDeaf) machine.config = new TextDecoder().decode(config);
+      return machine.isMute || machine.isDeaf
+        ? Promise.reject(new CodedError("unavailable", "the answer is lost"))
+        : Promise.resolve();
+    },
+    reset: () => Promise.resolve(void calls.push("reset")),
+    etcdLeave: () => Promise.resolve(void calls.push("leave")),
+  };
+  const harness = startHarness(clusterMachineConfigStatusController({ talos }));
+  return { calls, machine, harness };
+}
+
+async function createMachine(harness: Harness): Promise<void> {
+  await harness.create(Link, ID, { nodePublicKey: "boot-1" });
+  await harness.create(Machine, ID, { managementAddress: "fdae::2", connected: true });
+  await harness.create(TalosSessionStatus, ID, { connected: true });
+  await harness.create(
+    TalosMachineStatus,
+    `${ID}/machine`,
+    { stage: Stage.MACHINE_STAGE_MAINTENANCE },
+    { labels: { [LABEL_MIRROR_MACHINE]: ID } },
+  );
+  await harness.create(ClusterMachine, ID, {});
+  await harness.create(ClusterMachineConfig, ID, { data: new TextEncoder().encode(CONFIG) });
+}
+
+async function enterStage(harness: Harness, boot: string, stage: Stage): Promise<void> {
+  await harness.update(Link, ID, { nodePublicKey: boot });
+  await harness.update(TalosMachineStatus, `${ID}/machine`, { stage });
+}
+
+Deno.test("a machine whose answer was lost is reset when it leaves", async () => {
+  const { calls, machine, harness } = startFixture();
+  await using _ = harness;
+  machine.isMute = true;
+  await createMachine(harness);
+  await harness.eventuallyWaits(
+    CONTROLLER,
+    ID,
+    ({ state }) => strictEqual(state, "failing"),
+  );
+  await harness.teardown(ClusterMachine, ID);
+  await harness.eventuallyWaits(
+    CONTROLLER,
+    ID,
+    ({ reason }) => strictEqual(reason.includes("has just taken its configuration"), true),
+  );
+  await enterStage(harness, "boot-2", Stage.MACHINE_STAGE_RUNNING);
+  await harness.eventuallyWaits(
+    CONTROLLER,
+    ID,
+    ({ reason }) => strictEqual(reason, "the machine is being reset"),
+  );
+  strictEqual(calls.at(-1), "reset");
+  await enterStage(harness, "boot-3", Stage.MACHINE_STAGE_MAINTENANCE);
+  await harness.eventuallyGone(ClusterMachineConfigStatus, ID);
+  strictEqual(calls.filter((call) => call === "reset").length, 1);
+});
+
+Deno.test("a machine that took nothing is given back as it is", async () => {
+  const { calls, machine, harness } = startFixture();
+  await using _ = harness;
+  machine.isDeaf = true;
+  await createMachine(harness);
+  await harness.eventuallyWaits(
+    CONTROLLER,
+    ID,
+    ({ state }) => strictEqual(state, "failing"),
+  );
+  await harness.teardown(ClusterMachine, ID);
+  await harness.eventuallyGone(ClusterMachineConfigStatus, ID);
+  strictEqual(calls.includes("reset"), false);
+});
+
+Deno.test("a configuration is applied once over restarts", async () => {
+  const { calls, harness } = startFixture();
+  await using _ = harness;
+  await createMachine(harness);
+  await harness.eventually(
+    ClusterMachineConfigStatus,
+    ID,
+    ({ spec }) => strictEqual(spec.clusterMachineConfigSha256 === "", false),
+  );
+  await harness.restart();
+  await harness.settled();
+  deepStrictEqual(calls, ["apply"]);
+});
