@@ -9,6 +9,7 @@
 
 import { Command, Option } from "commander";
 import { withConnection } from "./ctl_connect.ts";
+import { infraProviderCommand } from "./ctl_provider.ts";
 import { FORMATS } from "./output.ts";
 
 function withOutput(command: Command): Command {
@@ -146,14 +147,15 @@ function completionCommand(): Command {
 }
 
 function completeCommand(): Command {
-  return withConnection(new Command("complete"))
+  const command = withConnection(new Command("complete"))
     .description("print completions of a command line, for the scripts of `completion`")
     .argument("[word...]")
-    .allowUnknownOption()
-    .action(async (words: readonly string[], options: object) => {
-      const { runComplete } = await import("./ctl_completion.ts");
-      await runComplete(words, options);
-    });
+    .allowUnknownOption();
+  return command.action(async (words: readonly string[], options: object) => {
+    const { runComplete } = await import("./ctl_completion.ts");
+    const siblings = command.parent?.commands.filter((other) => other !== command) ?? [];
+    await runComplete(words, siblings.map((other) => other.name()), options);
+  });
 }
 
 /** The command `ctl` with all that is under it. */
@@ -168,6 +170,7 @@ export function ctlCommand(): Command {
   command.addCommand(explainCommand());
   command.addCommand(logsCommand());
   command.addCommand(typesCommand());
+  command.addCommand(infraProviderCommand());
   command.addCommand(completionCommand());
   command.addCommand(completeCommand(), { hidden: true });
   return command;

@@ -42,7 +42,6 @@ export function runCompletion(shell: string): void {
   console.log(script.trimEnd());
 }
 
-const COMMANDS = ["get", "list", "watch", "apply", "edit", "delete", "api-resources", "completion"];
 /** Commands whose first word is a type, and whether IDs follow. */
 const TYPED: ReadonlyMap<string, boolean> = new Map([
   ["get", true],
@@ -50,6 +49,7 @@ const TYPED: ReadonlyMap<string, boolean> = new Map([
   ["watch", true],
   ["edit", true],
   ["delete", true],
+  ["explain", true],
 ]);
 
 async function completeType(state: State): Promise<readonly string[]> {
@@ -65,11 +65,15 @@ async function completeId(state: State, word: string): Promise<readonly string[]
 }
 
 /** Prints what the last of the words after `ctl` may become, one a line. */
-export async function runComplete(words: readonly string[], options: object): Promise<void> {
+export async function runComplete(
+  words: readonly string[],
+  commands: readonly string[],
+  options: object,
+): Promise<void> {
   const [command = "", ...rest] = words.filter((word, index) =>
     !word.startsWith("-") || index === words.length - 1
   );
-  if (words.length < 2) return console.log(COMMANDS.join("\n"));
+  if (words.length < 2) return console.log(commands.join("\n"));
   const hasIds = TYPED.get(command);
   if (hasIds === undefined) return;
   const [word = ""] = rest;

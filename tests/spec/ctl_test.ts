@@ -4,6 +4,7 @@
 
 import { match, strictEqual } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
+import { readKey } from "openpgp";
 import { silentLogger } from "../../base/log.ts";
 import { openState, type StateCore } from "../../cosi/state/core.ts";
 import { createStateService } from "../../cosi/state/service.ts";
@@ -11,6 +12,7 @@ import { openMemoryStore } from "../../cosi/store/memory.ts";
 import { CATALOGUE } from "../../resources/catalogue.ts";
 import { Cluster } from "../../resources/cluster/cluster.ts";
 import { NAMESPACES } from "../../resources/namespaces.ts";
+import { InfraProvider } from "../../resources/provider/infra_provider.ts";
 import { TalosVersion } from "../../resources/talos/talos_version.ts";
 import { createRpcServer } from "../../rpc/server.ts";
 import { listenTcp } from "../../rpc/tcp.ts";
@@ -74,7 +76,12 @@ async function withServer(body: (ctl: Ctl, state: StateCore) => Promise<void>): 
   const endpoint = `http://127.0.0.1:${listener.port}`;
   try {
     await body(
-      (args, input = "") => runCtl([...args.split(" "), "--endpoint", endpoint], input),
+      (args, input = "") => {
+        // Before the words of `complete`, which end with a "--" of their own.
+        const [command = "", ...rest] = args.split(" ");
+        const at = command === "infraprovider" ? rest.splice(0, 1) : [];
+        return runCtl([command, ...at, "--endpoint", endpoint, ...rest], input);
+      },
       state,
     );
   } finally {
@@ -163,6 +170,46 @@ Deno.test("batuta ctl tells a mistake (2) from a failure (1)", () =>
       match(run.errors, message, args);
       strictEqual(run.code, code, `${args}: ${run.errors}`);
     }
+  }));
+
+Deno.test("batuta ctl infraprovider key makes a key that the public client reads", () =>
+  withServer(async (ctl, state) => {
+    const bad: readonly (readonly [string, number])[] = [
+      ["infraprovider key Oxide", 2],
+      ["infraprovider key oxide --ttl 10ms", 2],
+      ["infraprovider key oxide --ttl 4294967296s", 2],
+      ["infraprovider key oxide", 1],
+    ];
+    for (const [args, code] of bad) {
+      const run = await ctl(args);
+      strictEqual(run.code, code, `${args}: ${run.errors}`);
+      strictEqual(run.out, "");
+    }
+    await putResource(state, InfraProvider, { id: "oxide", spec: {} });
+    const url = "https://batuta.example.org";
+    const { code, out, errors } = await ctl(
+      `infraprovider key oxide --ttl 90m0.9s --advertised-endpoint ${url}`,
+    );
+    strictEqual(code, 0, errors);
+    const [endpoint, variable = "", ...armored] = out.split("\n");
+    strictEqual(endpoint, `OMNI_ENDPOINT=${url}`);
+    match(variable, /^OMNI_SERVICE_ACCOUNT_KEY=[A-Za-z0-9+/]+=*$/);
+    const text = new TextDecoder().decode(Uint8Array.fromBase64(variable.split("=", 2)[1] ?? ""));
+    const { name, pgp_key: pgpKey } = JSON.parse(text);
+    strictEqual(name, "infra-provider:oxide");
+    const key = await readKey({ armoredKey: pgpKey });
+    const shown = await readKey({ armoredKey: armored.join("\n") });
+    strictEqual(key.getFingerprint(), shown.getFingerprint());
+    strictEqual(shown.isPrivate(), false);
+    const expiration = await key.getExpirationTime();
+    strictEqual(Number(expiration) - key.getCreationTime().getTime(), 5_400_000);
+  }));
+
+Deno.test("batuta ctl complete offers commands, types and IDs", () =>
+  withServer(async (ctl) => {
+    match((await ctl("complete -- g")).out, /^get\n(.*\n)*infraprovider\n/);
+    match((await ctl("complete -- get clus")).out, /\nclusterstatuses\n/);
+    strictEqual((await ctl("complete -- get talosversion 1")).out, "1.12.9\n");
   }));
 
 Deno.test("batuta ctl says what to check when nobody answers", async () => {
