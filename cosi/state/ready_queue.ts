@@ -7,6 +7,8 @@
  * @module
  */
 
+import { setImmediate } from "node:timers";
+
 /** Well below the 20 ms that the main thread may be blocked. */
 const SLICE_MS = 8;
 
@@ -36,6 +38,6 @@ export class ReadyQueue {
     }
     this.#ready = this.#ready.slice(done);
     this.#isScheduled = this.#ready.length > 0;
-    if (this.#isScheduled) setTimeout(this.#drain, 0);
+    if (this.#isScheduled) setImmediate(this.#drain);
   };
 }
