@@ -68,6 +68,7 @@ export function planReset(
     ...keep,
     annotations: { ...annotations, [ANNOTATION_RESET_IN_BOOT]: boot },
     waiting,
+    retryAfterMs: isInMaintenance ? 0 : RESET_LOOK_AGAIN_MS,
     action: isInMaintenance ? { kind: "check", target } : { kind: "reset", target, leavesEtcd },
   };
 }
