@@ -7,8 +7,9 @@
  */
 
 import { create, equals, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { systemClock } from "../base/clock.ts";
 import { codeOf } from "../base/errors.ts";
-import type { Metadata, ResourceType } from "../cosi/resource.ts";
+import type { Instant, Metadata, ResourceType } from "../cosi/resource.ts";
 import type { RawResource } from "../cosi/state/raw_resource.ts";
 import type { State } from "../cosi/state/state.ts";
 
@@ -32,6 +33,10 @@ export async function findResource(
     if (codeOf(error) === "notFound") return undefined;
     throw error;
   }
+}
+
+function instantOf(ms: number): Instant {
+  return { seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 };
 }
 
 function sameRecord(
@@ -66,7 +71,8 @@ export async function putResource<T extends ResourceType>(
       owner,
       phase: "running",
       created: undefined,
-      updated: undefined,
+      // The state keeps what a writer says here, and clients show it.
+      updated: instantOf(systemClock.nowMs()),
       finalizers: [],
       labels,
       annotations,
