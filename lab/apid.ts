@@ -12,8 +12,7 @@ import { ipv6Bytes, isTunnelAddress } from "../link/addresses.ts";
 import { createRpcServer, type RpcServer } from "../rpc/server.ts";
 import type { IncomingStream } from "../rpc/stream.ts";
 import { type TlsStream, wrapTlsServer } from "../rpc/tls.ts";
-import { issueMachineServerCertificate } from "../talos/config/certificates.ts";
-import { type CertificateAndKey, createCa } from "../talos/config/pki.ts";
+import type { CertificateAndKey } from "../talos/config/pki.ts";
 import { guardService, isMaintenanceMethod, mayCall, rolesOfCertificate } from "./access.ts";
 import type { ApidMode, Boot } from "./boot.ts";
 import { isIssuedBy } from "./client_certificate.ts";
@@ -32,7 +31,9 @@ export async function serveApid(boot: Boot): Promise<void> {
     await core.changed.until(() => boot.apid !== undefined && boot.tunnel !== undefined, signal);
     const { apid, tunnel } = boot;
     if (apid === undefined || tunnel === undefined) continue;
-    const fallback = apid.kind === "mtls" ? apid.certificate : await selfSigned(boot);
+    const fallback = apid.kind === "mtls"
+      ? apid.certificate
+      : await core.world.maintenanceCertificate();
     const listener = await tunnel.net.listen(APID_PORT);
     const servers = new RoleServers(boot, apid);
     const open = new Set<IncomingStream>();
@@ -170,16 +171,5 @@ function createMachineServer(
         }
       })
     ),
-  });
-}
-
-/** A certificate that proves nothing: signed by an authority that nobody knows. */
-async function selfSigned(boot: Boot): Promise<CertificateAndKey> {
-  const nowMs = boot.core.clock.nowMs();
-  const authority = await createCa({ kind: "ed25519", nowMs, organization: "talos" });
-  return await issueMachineServerCertificate(authority, {
-    nowMs,
-    dnsNames: ["maintenance-service.talos.dev"],
-    ipAddresses: [boot.core.hardware.address, boot.tunnel?.address ?? "::1"],
   });
 }

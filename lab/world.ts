@@ -7,6 +7,8 @@
  * @module
  */
 
+import { issueMachineServerCertificate } from "../talos/config/certificates.ts";
+import { CA_LIFETIME_MS, type CertificateAndKey, createCa } from "../talos/config/pki.ts";
 import { EtcdCluster } from "./etcd_cluster.ts";
 import { NodeTable } from "./node_table.ts";
 import type { EncodedSpec } from "./resource_store.ts";
@@ -32,13 +34,20 @@ export interface World {
   cluster(id: string): ClusterWorld;
   /** Those that were mentioned, by ID. */
   clusters(): ReadonlyMap<string, ClusterWorld>;
+  /**
+   * What machines in maintenance answer with. It proves nothing, so that one will do for all, and
+   * making one for each is most of the work of starting many machines.
+   */
+  maintenanceCertificate(): Promise<CertificateAndKey>;
 }
 
 /** Creates a world without clusters. */
 export function createWorld(nowMs: () => number = Date.now): World {
   const clusters = new Map<string, ClusterWorld>();
+  let certificate: Promise<CertificateAndKey> | undefined;
   return {
     clusters: () => clusters,
+    maintenanceCertificate: () => certificate ??= selfSigned(nowMs()),
     cluster: (id) => {
       const known = clusters.get(id);
       if (known !== undefined) return known;
@@ -63,4 +72,14 @@ export function createWorld(nowMs: () => number = Date.now): World {
       return made;
     },
   };
+}
+
+/** A certificate that is signed by an authority that nobody knows. */
+async function selfSigned(nowMs: number): Promise<CertificateAndKey> {
+  const authority = await createCa({ kind: "ed25519", nowMs, organization: "talos" });
+  return await issueMachineServerCertificate(authority, {
+    nowMs,
+    lifetimeMs: CA_LIFETIME_MS,
+    dnsNames: ["maintenance-service.talos.dev"],
+  });
 }
