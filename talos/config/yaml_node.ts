@@ -229,8 +229,10 @@ function parseError(
   cause: Error,
   position: YamlText["position"],
 ): CodedError {
+  // What is missing at the end is shown behind the last text, not on an empty line.
+  const end = source.trimEnd().length;
   // A second ": " on one line: the library points at the value, Talos at the colon.
-  const at = code === "BLOCK_AS_IMPLICIT_KEY" ? secondColon(source, offset) : offset;
+  const at = code === "BLOCK_AS_IMPLICIT_KEY" ? secondColon(source, offset) : Math.min(offset, end);
   const { line, column } = position(at);
   const reason = code === "BLOCK_AS_IMPLICIT_KEY"
     ? "in scanner at L" + `${line}.C${column}: mapping values are not allowed in this context`
