@@ -10,12 +10,14 @@ import { systemClock } from "../base/clock.ts";
 import { CodedError } from "../base/errors.ts";
 import { type Logger, silentLogger } from "../base/log.ts";
 import { backoffMs } from "../base/retry.ts";
+import type { BufferBudget } from "./buffer_account.ts";
 import { type CallOptions, ClientCall } from "./client_call.ts";
 import { FrameReader } from "./frame_reader.ts";
 import { Http2Code } from "./frames.ts";
 import type { HeaderTemplate } from "./hpack_encoder.ts";
 import { type Limits, withLimits } from "./limits.ts";
 import { MessageQueue } from "./message_queue.ts";
+import { requestTemplate } from "./request_template.ts";
 import { Session } from "./session.ts";
 import type { ByteStream } from "./stream.ts";
 
@@ -81,6 +83,19 @@ export interface Channel {
 
 const MAX_TEMPLATES = 256;
 
+// A client holds what its own calls ask for; each connection has its own limits.
+const UNBOUNDED: BufferBudget = {
+  heldBytes: 0,
+  maxHeldBytes: Infinity,
+  unsentBytes: 0,
+  maxUnsentBytes: Infinity,
+};
+
+/** A session whose peer has not said anything yet. */
+interface Starting {
+  settle: ((error: unknown) => void) | undefined;
+}
+
 /** Creates a channel; it dials with the first call. */
 export function createChannel(options: ChannelOptions): Channel {
   return new LazyChannel(options);
@@ -92,7 +107,10 @@ class LazyChannel implements Channel {
   #limits: Limits;
   readonly #log: Logger;
   readonly #templates = new Map<string, HeaderTemplate>();
-  readonly #closing = new AbortController();
+  /** Why the channel is closed, once it is. */
+  #closedBy: CodedError | undefined;
+  /** Ends the attempt to connect that is under way. */
+  #attempt: AbortController | undefined;
   #session: Session | undefined;
   #connecting: Promise<Session> | undefined;
   #roomWaiters: (() => void)[] = [];
@@ -108,7 +126,7 @@ class LazyChannel implements Channel {
   }
 
   get state(): ChannelState {
-    if (this.#closing.signal.aborted) return "closed";
+    if (this.#closedBy !== undefined) return "closed";
     if (this.#session !== undefined) return "ready";
     if (this.#connecting !== undefined) return "connecting";
     return this.#failures > 0 ? "failing" : "idle";
@@ -135,7 +153,7 @@ class LazyChannel implements Channel {
         },
         // A call that the peer did not look at may be made again.
         onUnprocessed: () => {
-          if (retried || this.#closing.signal.aborted) return false;
+          if (retried || this.#closedBy !== undefined) return false;
           retried = true;
           this.#start(call, path, options, () => void call.send(request, true));
           return true;
@@ -192,8 +210,10 @@ class LazyChannel implements Channel {
   }
 
   close(): void {
-    this.#closing.abort(new CodedError("cancelled", "The channel is closed"));
-    this.#session?.close(new CodedError("cancelled", "The channel is closed"));
+    if (this.#closedBy !== undefined) return;
+    this.#closedBy = new CodedError("cancelled", "The channel is closed");
+    this.#attempt?.abort(this.#closedBy);
+    this.#session?.close(this.#closedBy);
     this.#wakeAll();
   }
 
@@ -231,7 +251,7 @@ class LazyChannel implements Channel {
     try {
       return await this.#acquire(waitForReady);
     } catch (error) {
-      if (!waitForReady || this.#closing.signal.aborted) throw error;
+      if (!waitForReady || this.#closedBy !== undefined) throw error;
       return undefined;
     }
   }
@@ -244,35 +264,14 @@ class LazyChannel implements Channel {
   #template(path: string): HeaderTemplate {
     const known = this.#templates.get(path);
     if (known !== undefined) return known;
-    const { authority, scheme = "http", userAgent = "batuta" } = this.#options;
-    const template: HeaderTemplate = {
-      fields: [
-        ":method",
-        "POST",
-        ":scheme",
-        scheme,
-        ":path",
-        path,
-        ":authority",
-        authority,
-        "te",
-        "trailers",
-        "content-type",
-        "application/grpc",
-        "user-agent",
-        userAgent,
-        "grpc-accept-encoding",
-        "identity,gzip",
-      ],
-    };
+    const template = requestTemplate(path, this.#options);
     if (this.#templates.size >= MAX_TEMPLATES) this.#templates.clear();
     this.#templates.set(path, template);
     return template;
   }
 
   #acquire(waitForReady: boolean): Promise<Session> {
-    const { signal } = this.#closing;
-    if (signal.aborted) return Promise.reject(signal.reason);
+    if (this.#closedBy !== undefined) return Promise.reject(this.#closedBy);
     if (this.#connecting !== undefined) return this.#connecting;
     const waitMs = this.#retryAtMs - performance.now();
     if (waitMs > 0 && !waitForReady) {
@@ -284,87 +283,87 @@ class LazyChannel implements Channel {
   }
 
   async #connectAfter(waitMs: number): Promise<Session> {
-    const { signal } = this.#closing;
-    if (waitMs > 0) await systemClock.sleep(waitMs, signal);
+    const attempt = this.#attempt = new AbortController();
+    if (waitMs > 0) await systemClock.sleep(waitMs, attempt.signal);
+    const timer = setTimeout(
+      () => attempt.abort(new CodedError("unavailable", "Dialling took too long")),
+      this.#options.dialTimeoutMs ?? 20_000,
+    );
     try {
-      signal.throwIfAborted();
-      const session = await this.#dial();
+      attempt.signal.throwIfAborted();
+      const session = await this.#dial(attempt.signal);
       this.#failures = 0;
       return session;
     } catch (cause) {
-      if (signal.aborted) throw signal.reason;
+      if (this.#closedBy !== undefined) throw this.#closedBy;
       const { initialMs, maximumMs } = this.#options.backoff ??
         { initialMs: 200, maximumMs: 10_000 };
       this.#failures++;
       this.#retryAtMs = performance.now() + backoffMs(this.#failures, { initialMs, maximumMs });
       this.#lastError = cause;
       throw new CodedError("unavailable", `Cannot reach ${this.authority}`, { cause });
-    }
-  }
-
-  async #dial(): Promise<Session> {
-    const timeout = new AbortController();
-    const timer = setTimeout(
-      () => timeout.abort(new CodedError("unavailable", "Dialling took too long")),
-      this.#options.dialTimeoutMs ?? 20_000,
-    );
-    const cancelled = (): void => timeout.abort(this.#closing.signal.reason);
-    this.#closing.signal.addEventListener("abort", cancelled);
-    try {
-      const stream = await this.#options.dial(timeout.signal);
-      if (timeout.signal.aborted) {
-        stream.close();
-        throw timeout.signal.reason;
-      }
-      return await this.#establish(stream, timeout.signal);
     } finally {
       clearTimeout(timer);
-      this.#closing.signal.removeEventListener("abort", cancelled);
+      this.#attempt = undefined;
     }
   }
 
-  /** Starts a session and waits for the peer's settings, which show that it speaks HTTP/2. */
-  #establish(stream: ByteStream, signal: AbortSignal): Promise<Session> {
-    return new Promise((resolve, reject) => {
-      const session = new Session({
-        stream,
-        reader: new FrameReader(stream),
-        isServer: false,
-        limits: this.#limits,
-        budget: {
-          heldBytes: 0,
-          maxHeldBytes: Infinity,
-          unsentBytes: 0,
-          maxUnsentBytes: Infinity,
-        },
-        events: {
-          onRoom: () => {
-            if (this.#session === undefined && !session.draining) {
-              this.#session = session;
-              signal.removeEventListener("abort", onAbort);
-              resolve(session);
-            }
-            this.#wakeOne();
-          },
-          onGoaway: (lastStreamId, code, text) => {
-            this.#log.debug("rpc session is going away", { reason: text, count: code });
-            if (code === Http2Code.EnhanceYourCalm) this.#probeLess();
-            this.#leave(session);
-            refuseAbove(session, lastStreamId);
-            session.drain();
-          },
-          onFault: (error) => this.#log.error("rpc session failed", { error }),
-          onClosed: (error) => {
-            signal.removeEventListener("abort", onAbort);
-            this.#leave(session);
-            reject(error ?? new CodedError("unavailable", "The peer closed the connection"));
-          },
-        },
-      });
+  /** Dials, starts a session and waits for the peer's settings, which show that it speaks HTTP/2. */
+  async #dial(signal: AbortSignal): Promise<Session> {
+    const stream = await this.#options.dial(signal);
+    if (signal.aborted) {
+      stream.close();
+      throw signal.reason;
+    }
+    const starting: Starting = { settle: undefined };
+    const session = this.#startSession(stream, starting);
+    await new Promise<void>((resolve, reject) => {
       const onAbort = (): void => session.close(signal.reason);
       signal.addEventListener("abort", onAbort);
+      starting.settle = (error) => {
+        starting.settle = undefined;
+        signal.removeEventListener("abort", onAbort);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
       void session.run();
     });
+    return session;
+  }
+
+  // Apart from the dialling, so that a session that lives for long holds nothing of that.
+  #startSession(stream: ByteStream, starting: Starting): Session {
+    const session: Session = new Session({
+      stream,
+      reader: new FrameReader(stream),
+      isServer: false,
+      limits: this.#limits,
+      budget: UNBOUNDED,
+      events: {
+        onRoom: () => {
+          if (starting.settle !== undefined && !session.draining) {
+            this.#session = session;
+            starting.settle(undefined);
+          }
+          this.#wakeOne();
+        },
+        onGoaway: (lastStreamId, code, text) => {
+          this.#log.debug("rpc session is going away", { reason: text, count: code });
+          if (code === Http2Code.EnhanceYourCalm) this.#probeLess();
+          this.#leave(session);
+          refuseAbove(session, lastStreamId);
+          session.drain();
+        },
+        onFault: (error) => this.#log.error("rpc session failed", { error }),
+        onClosed: (error) => {
+          this.#leave(session);
+          starting.settle?.(
+            error ?? new CodedError("unavailable", "The peer closed the connection"),
+          );
+        },
+      },
+    });
+    return session;
   }
 
   #probeLess(): void {

@@ -112,7 +112,7 @@ async function compare(
   }
 }
 
-/** Memory of a server for each idle stream of one connection, or each idle connection. */
+/** Memory of a server for each idle stream, or for each idle connection that has made a call. */
 async function idle(
   peer: string,
   target: Target,
@@ -161,9 +161,9 @@ if (import.meta.main) {
   try {
     const peer = await build(folder);
     // Fresh processes, so that memory shows what one kind of load takes.
-    for (const kind of ["streams", "sessions"] as const) {
+    for (const [kind, count] of [["streams", 10_000], ["sessions", 4000]] as const) {
       await withTargets(peer, async (targets) => {
-        for (const target of targets) await idle(peer, target, kind, 1000);
+        for (const target of targets) await idle(peer, target, kind, count);
       });
     }
     await withTargets(peer, async (targets) => {

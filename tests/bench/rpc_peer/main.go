@@ -195,9 +195,18 @@ func count(c *grpc.ClientConn, n int) error {
 	return nil
 }
 
-// hang opens idle streams, says so, and holds them until standard input ends.
-func hang(c *grpc.ClientConn, n int) error {
-	for range n {
+// hang opens idle streams, 1,000 on a connection, says so, and holds them until
+// standard input ends.
+func hang(addr string, n int) error {
+	var c *grpc.ClientConn
+	for i := range n {
+		if i%1000 == 0 {
+			next, err := dial(addr)
+			if err != nil {
+				return err
+			}
+			c = next
+		}
 		s, err := open(c, "Hang", request(0, 4))
 		if err != nil {
 			return err
@@ -262,7 +271,7 @@ func main() {
 		case "count":
 			err = count(c, *n)
 		case "streams":
-			err = hang(c, *n)
+			err = hang(*addr, *n)
 		case "sessions":
 			err = sessions(*addr, *n)
 		}
