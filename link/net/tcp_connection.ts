@@ -20,6 +20,7 @@ import { TcpAgreement } from "./tcp_options.ts";
 import { TcpOutput, type TcpParts } from "./tcp_output.ts";
 import { TcpReceiver } from "./tcp_receiver.ts";
 import { ACK, FIN, RST, seqAdd, seqDiff, SYN, type TcpSegment } from "./tcp_segment.ts";
+import { TcpRetries } from "./tcp_retries.ts";
 import { TcpSender } from "./tcp_sender.ts";
 import { WindowTuner } from "./tcp_window.ts";
 
@@ -36,38 +37,22 @@ export type TcpState =
   | "timeWait"
   | "closed";
 
-const SYN_RETRY_MS = 1000;
-const SYN_ATTEMPTS = 6;
-const RETRANSMIT_ATTEMPTS = 10;
-const MAX_PERSIST_MS = 60_000;
-/** A closed window of a peer that says nothing at all any more. */
-const SILENT_PEER_MS = 120_000;
 const TIME_WAIT_MS = 30_000;
 /** How long we wait for the peer's end after nobody can read it any more. */
 const ORPHAN_MS = 30_000;
-const KEEPALIVE_IDLE_MS = 60_000;
-const KEEPALIVE_INTERVAL_MS = 15_000;
-const KEEPALIVE_PROBES = 4;
-/** How long a peer may hold back an acknowledgement, and a little more. */
-const PEER_ACK_DELAY_MS = 42;
-
 /** A connection. */
 export class TcpConnection {
   state: TcpState;
   readonly #events: TcpEvents;
   readonly #parts: TcpParts;
   readonly #output: TcpOutput;
+  readonly #retries: TcpRetries;
   readonly #tuner = new WindowTuner();
   /** The segment that told the peer's window last (RFC 9293: SND.WL1 and SND.WL2). */
   #windowSeq = 0;
   #windowAck = 0;
-  /** Expiries of a timer since anything new was acknowledged. */
-  #attempts = 0;
-  #isProbeSent = false;
   /** Whether the program has let go of the connection. */
   #isOrphan = false;
-  #lastReceivedMs: number;
-  #keepaliveProbes = 0;
 
   /** Makes a connection that asks (`synSent`) or, with the peer's SYN, one that answers. */
   constructor(
@@ -78,7 +63,6 @@ export class TcpConnection {
     syn?: TcpSegment,
   ) {
     this.#events = events;
-    this.#lastReceivedMs = host.nowMs();
     this.#parts = {
       host,
       path,
@@ -89,8 +73,9 @@ export class TcpConnection {
       receiver: newReceiver(host, 0),
     };
     this.#output = new TcpOutput(this.#parts);
+    this.#retries = new TcpRetries(this.#parts, this.#output);
     this.state = syn === undefined ? "synSent" : "synReceived";
-    if (syn !== undefined) this.#takeSyn(syn, this.#lastReceivedMs);
+    if (syn !== undefined) this.#takeSyn(syn, host.nowMs());
     this.#sendSyn();
   }
 
@@ -192,7 +177,7 @@ export class TcpConnection {
   #sendSyn(): void {
     const nowMs = this.#parts.host.nowMs();
     this.#output.sendSyn(this.state === "synReceived", nowMs);
-    this.#parts.deadlines.retransmit = nowMs + SYN_RETRY_MS * 2 ** this.#attempts;
+    this.#retries.noteSyn(nowMs);
     this.#arm();
   }
 
@@ -209,7 +194,7 @@ export class TcpConnection {
     }
     if (!(flags & SYN)) return;
     this.#takeSyn(segment, nowMs);
-    this.#attempts = 0;
+    this.#retries.noteAnswered();
     if (flags & ACK) {
       this.#windowAck = segment.ack;
       this.#establish(nowMs);
@@ -227,8 +212,7 @@ export class TcpConnection {
     if (isOld || !this.#parts.receiver.isAcceptable(segment)) {
       return this.#answerUnacceptable(segment, nowMs);
     }
-    this.#lastReceivedMs = nowMs;
-    this.#keepaliveProbes = 0;
+    this.#retries.noteReceived(nowMs);
     if (flags & RST) {
       // RFC 5961: only the exact number resets; a guess makes us ask.
       if (segment.seq !== this.#parts.receiver.nextSeq) return this.#challenge();
@@ -279,9 +263,7 @@ export class TcpConnection {
     const { bytes, reorderingMs } = sender.acknowledge(segment.ack, sacks, nowMs);
     this.#parts.deadlines.reordering = nowMs + reorderingMs;
     if (bytes > 0) {
-      this.#attempts = 0;
-      this.#isProbeSent = false;
-      this.#parts.deadlines.retransmit = NEVER;
+      this.#retries.noteAcked();
       if (sender.isFinAcked) this.#finAcked(nowMs);
       this.#events.onProgress();
     }
@@ -294,11 +276,7 @@ export class TcpConnection {
     this.#parts.sender.window = this.#parts.agreement.peerWindow(segment);
     this.#windowSeq = segment.seq;
     this.#windowAck = segment.ack;
-    if (this.#parts.sender.window > 0 && this.#parts.deadlines.persist !== NEVER) {
-      this.#parts.deadlines.persist = NEVER;
-      this.#attempts = 0;
-      this.#parts.sender.reopen();
-    }
+    if (this.#parts.sender.window > 0) this.#retries.noteWindow();
   }
 
   #takePayload(segment: TcpSegment, nowMs: number): void {
@@ -348,9 +326,7 @@ export class TcpConnection {
 
   #establish(nowMs: number): void {
     this.state = "established";
-    this.#attempts = 0;
-    this.#parts.deadlines.retransmit = NEVER;
-    this.#parts.deadlines.keepalive = nowMs + KEEPALIVE_IDLE_MS;
+    this.#retries.noteEstablished(nowMs);
     this.#events.onEstablished();
   }
 
@@ -359,87 +335,18 @@ export class TcpConnection {
     if (this.state === "synSent" || this.state === "synReceived" || this.state === "closed") return;
     const nowMs = this.#parts.host.nowMs();
     this.#output.flush(nowMs);
-    if (this.state !== "timeWait") this.#updateSendingDeadlines(nowMs);
+    if (this.state !== "timeWait") this.#retries.update(nowMs);
     this.#arm();
-  }
-
-  #updateSendingDeadlines(nowMs: number): void {
-    const sender = this.#parts.sender;
-    const deadlines = this.#parts.deadlines;
-    if (sender.isBlocked) {
-      const persistMs = deadlines.persist;
-      deadlines.clearSending();
-      const waitMs = Math.min(MAX_PERSIST_MS, sender.rtt.timeoutMs * 2 ** this.#attempts);
-      deadlines.persist = persistMs === NEVER ? nowMs + waitMs : persistMs;
-      return;
-    }
-    if (!sender.hasFlight) return deadlines.clearSending();
-    if (deadlines.retransmit === NEVER) deadlines.retransmit = nowMs + sender.rtt.timeoutMs;
-    const canProbe = sender.rtt.isKnown && !sender.isRepairing && !this.#isProbeSent;
-    const probeMs = 2 * sender.rtt.smoothedMs + PEER_ACK_DELAY_MS;
-    deadlines.probe = canProbe ? nowMs + probeMs : NEVER;
   }
 
   #fire(nowMs: number): void {
-    const deadlines = this.#parts.deadlines;
-    if (nowMs >= deadlines.linger) return this.#end(undefined);
-    if (nowMs >= deadlines.delayedAck) this.#output.isAckDue = true;
-    if (nowMs >= deadlines.reordering) {
-      deadlines.reordering = nowMs + this.#parts.sender.detectLoss(nowMs);
-    }
-    if (nowMs >= deadlines.persist) this.#probeWindow(nowMs);
-    if (nowMs >= deadlines.retransmit) this.#retransmit();
-    else if (nowMs >= deadlines.probe) this.#probeLoss(nowMs);
-    if (nowMs >= deadlines.keepalive) this.#keepAlive(nowMs);
+    if (nowMs >= this.#parts.deadlines.linger) return this.#end(undefined);
+    const isSynchronized = this.state !== "synSent" && this.state !== "synReceived";
+    const verdict = this.#retries.run(isSynchronized, nowMs);
+    if (verdict === "giveUp") return this.abort("timedOut");
+    if (verdict === "sendSyn") this.#sendSyn();
     this.#flush();
     this.#arm();
-  }
-
-  #retransmit(): void {
-    this.#parts.deadlines.retransmit = NEVER;
-    this.#attempts++;
-    if (this.state === "synSent" || this.state === "synReceived") {
-      if (this.#attempts >= SYN_ATTEMPTS) this.#end("timedOut");
-      else this.#sendSyn();
-    } else if (this.#attempts > RETRANSMIT_ATTEMPTS) {
-      this.abort("timedOut");
-    } else {
-      this.#parts.sender.timeout();
-    }
-  }
-
-  #probeLoss(nowMs: number): void {
-    this.#isProbeSent = true;
-    this.#parts.deadlines.probe = NEVER;
-    const piece = this.#parts.sender.probePiece(nowMs);
-    if (piece !== undefined) this.#output.sendPiece(piece);
-    this.#parts.deadlines.retransmit = nowMs + this.#parts.sender.rtt.timeoutMs;
-  }
-
-  #probeWindow(nowMs: number): void {
-    this.#parts.deadlines.persist = NEVER;
-    this.#attempts++;
-    // A peer that keeps answering may keep its window closed for ever; a silent one is gone.
-    if (nowMs - this.#lastReceivedMs > SILENT_PEER_MS) return this.abort("timedOut");
-    const piece = this.#parts.sender.windowProbe(nowMs);
-    if (piece !== undefined) this.#output.sendPiece(piece);
-  }
-
-  #keepAlive(nowMs: number): void {
-    const deadlines = this.#parts.deadlines;
-    if (nowMs - this.#lastReceivedMs < KEEPALIVE_IDLE_MS) {
-      deadlines.keepalive = this.#lastReceivedMs + KEEPALIVE_IDLE_MS;
-      return;
-    }
-    if (this.#keepaliveProbes >= KEEPALIVE_PROBES) return this.abort("timedOut");
-    this.#keepaliveProbes++;
-    deadlines.keepalive = nowMs + KEEPALIVE_INTERVAL_MS;
-    // A number that was acknowledged already makes the peer answer.
-    this.#output.emit(
-      ACK,
-      seqAdd(this.#parts.sender.unacked, -1),
-      this.#parts.agreement.options(nowMs),
-    );
   }
 
   #end(failure: TcpFailure | undefined): void {
