@@ -141,7 +141,7 @@ export const ANNOTATION_APPLIED_IN_BOOT = "batuta.altlinux.org/applied-in-boot";
 export const ANNOTATION_APPLYING_SHA256 = "batuta.altlinux.org/applying-sha256";
 /** On a configuration status: the WireGuard key of the boot in which the machine was reset. */
 export const ANNOTATION_RESET_IN_BOOT = "batuta.altlinux.org/reset-in-boot";
-/** On a bootstrap status: the machine on which etcd is started, and on no other. */
-export const ANNOTATION_BOOTSTRAPPED_ON = "batuta.altlinux.org/bootstrapped-on";
+/** On a bootstrap status: the machines that may hold data of etcd, with commas between them. */
+export const ANNOTATION_ETCD_MACHINES = "batuta.altlinux.org/etcd-machines";
 /** On a Link: the name of the machine's way over gRPC, empty for UDP; packets are admitted by it. */
 export const LABEL_VIRTUAL_ENDPOINT = "batuta.altlinux.org/virtual-endpoint";

@@ -3,7 +3,8 @@
 /**
  * Starts etcd on one control plane of a new cluster, once.
  *
- * A bootstrap that happened is never repeated: it would make a second, empty cluster.
+ * A bootstrap that happened is never repeated: it would make a second, empty cluster. So the machine
+ * is written down before it is called, and while it is in the cluster no other one is tried.
  *
  * @module
  */
@@ -24,7 +25,11 @@ import { Cluster } from "../../resources/cluster/cluster.ts";
 import { ClusterBootstrapStatus } from "../../resources/cluster/cluster_bootstrap_status.ts";
 import type { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
 import { ClusterMachineStatus } from "../../resources/cluster/cluster_machine_status.ts";
-import { LABEL_CLUSTER, LABEL_CONTROL_PLANE_ROLE } from "../../resources/labels.ts";
+import {
+  ANNOTATION_ETCD_MACHINES,
+  LABEL_CLUSTER,
+  LABEL_CONTROL_PLANE_ROLE,
+} from "../../resources/labels.ts";
 import { TalosSessionStatus } from "../../resources/talos/talos_session_status.ts";
 import { Machine } from "../../resources/machine/machine.ts";
 import type { TalosApi } from "../../talos/api.ts";
@@ -34,11 +39,10 @@ import { CLUSTER_MACHINES, listClusterMachines, planRelease } from "./release.ts
 
 /** What the bootstrap depends on besides the cluster. */
 export interface BootstrapFacts {
-  readonly isBootstrapped: boolean;
-  readonly controlPlanes: readonly Resource<typeof ClusterMachineStatus>[];
-  /** The machine to start on; absent while none is ready for it. */
-  readonly target: TalosTarget | undefined;
-  readonly machinesLeft: number;
+  readonly current: Resource<typeof ClusterBootstrapStatus> | undefined;
+  readonly machines: readonly Resource<typeof ClusterMachine>[];
+  /** The control planes that could start etcd now. */
+  readonly ready: readonly TalosTarget[];
 }
 
 /** etcd is to be started. */
@@ -84,15 +88,16 @@ async function gatherBootstrapFacts(
   const reached = new Set(
     sessions.filter(({ spec }) => spec.connected).map(({ metadata }) => metadata.id),
   );
-  const first = controlPlanes.find((machine) =>
-    isReadyForBootstrap(machine) && reached.has(machine.metadata.id)
-  );
-  const machine = first && await reader.find(Machine, first.metadata.id);
+  const ready: TalosTarget[] = [];
+  for (const controlPlane of controlPlanes) {
+    if (!isReadyForBootstrap(controlPlane) || !reached.has(controlPlane.metadata.id)) continue;
+    const machine = await reader.find(Machine, controlPlane.metadata.id);
+    if (machine !== undefined) ready.push(await findTarget(machine, reader));
+  }
   return {
-    isBootstrapped: (await reader.find(ClusterBootstrapStatus, id))?.spec.bootstrapped ?? false,
-    controlPlanes,
-    target: machine && await findTarget(machine, reader),
-    machinesLeft: (await listClusterMachines(id, reader)).length,
+    current: await reader.find(ClusterBootstrapStatus, id),
+    machines: await listClusterMachines(id, reader),
+    ready,
   };
 }
 
@@ -104,12 +109,37 @@ function isReadyForBootstrap({ spec }: Resource<typeof ClusterMachineStatus>): b
 /** Decides whether etcd must be started, and where. */
 export function planClusterBootstrapStatus(
   cluster: Resource<typeof Cluster>,
-  { isBootstrapped, controlPlanes, target, machinesLeft }: BootstrapFacts,
+  { current, machines, ready }: BootstrapFacts,
 ): Plan<typeof ClusterBootstrapStatus, Bootstrap> {
-  const release = planRelease(cluster, machinesLeft);
+  const release = planRelease(cluster, machines.length);
   if (release !== undefined) return release;
-  if (isBootstrapped) return { kind: "write", spec: { bootstrapped: true } };
+  const controlPlanes = machines.map(({ metadata }) => metadata)
+    .filter(({ labels }) => LABEL_CONTROL_PLANE_ROLE in labels).map(({ id }) => id);
+  const before = current?.metadata.annotations[ANNOTATION_ETCD_MACHINES]?.split(",") ?? [];
+  const holders = before.filter((id) => controlPlanes.includes(id));
+  if (current?.spec.bootstrapped === true) {
+    if (holders.length === 0) return { kind: "destroy", reason: "etcd has gone with its machines" };
+    return writtenFor(controlPlanes, { bootstrapped: true });
+  }
   if (controlPlanes.length === 0) return wait("the cluster has no control plane");
-  if (target === undefined) return wait("no control plane is ready to start etcd");
-  return { kind: "write", spec: { bootstrapped: true }, action: { target } };
+  const [chosen] = holders;
+  if (chosen === undefined) {
+    const [first] = ready;
+    if (first === undefined) return wait("no control plane is ready to start etcd");
+    return { ...writtenFor([first.machineId], { bootstrapped: false }), retryAfterMs: 0 };
+  }
+  const target = ready.find(({ machineId }) => machineId === chosen);
+  if (target === undefined) {
+    return wait(
+      `etcd may have been started on machine "${chosen}", which is not ready: ` +
+        "bring it back, or take it out of the cluster",
+    );
+  }
+  return { ...writtenFor([chosen], { bootstrapped: true }), action: { target } };
+}
+
+/** The status with the machines that may hold data of etcd. */
+function writtenFor(machines: readonly string[], spec: { readonly bootstrapped: boolean }) {
+  const annotations = { [ANNOTATION_ETCD_MACHINES]: machines.join(",") };
+  return { kind: "write", spec, annotations } as const;
 }
