@@ -25,7 +25,7 @@ const FACTS: ConfigStatusFacts = {
   boot: "boot-1",
   isConnected: true,
   stage: Stage.MACHINE_STAGE_MAINTENANCE,
-  otherControlPlanes: 0,
+  otherEtcdMembers: 0,
   target: { machineId: ID, address: "fdae::2" },
 };
 

@@ -13,11 +13,13 @@ import {
   defineController,
   type Plan,
   type Reader,
+  readOnly,
   sameId,
 } from "../../cosi/controller.ts";
 import { CodedError, codeOf, formatError } from "../../base/errors.ts";
 import type { Resource } from "../../cosi/resource.ts";
 import type { RuntimeMachineStage as Stage } from "../../proto/gen/talos/resource/enums_pb.ts";
+import { ClusterBootstrapStatus } from "../../resources/cluster/cluster_bootstrap_status.ts";
 import { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
 import { NodeForceDestroyRequest } from "../../resources/cluster/node_force_destroy_request.ts";
 import { ClusterMachineConfig } from "../../resources/config/cluster_machine_config.ts";
@@ -54,6 +56,8 @@ const MAPPED = [
   sameId(MachineStatus),
   sameId(TalosSessionStatus),
   byLabel(TalosMachineStatus, LABEL_MIRROR_MACHINE),
+  // A call that fails because of it is made again anyway.
+  readOnly(ClusterBootstrapStatus),
   ...TARGET_INPUTS,
 ] as const;
 
@@ -86,9 +90,6 @@ async function gatherConfigStatusFacts(
   { metadata: { id, labels } }: Resource<typeof ClusterMachine>,
   reader: Reader<(typeof MAPPED)[number]["type"]>,
 ): Promise<ConfigStatusFacts> {
-  const siblings = await reader.list(ClusterMachine, {
-    labels: { [LABEL_CLUSTER]: labels[LABEL_CLUSTER] ?? "", [LABEL_CONTROL_PLANE_ROLE]: "" },
-  });
   const machine = await reader.find(Machine, id);
   const targetFacts = await gatherTargetFacts(id, reader);
   return {
@@ -99,10 +100,23 @@ async function gatherConfigStatusFacts(
     boot: (await reader.find(Link, id))?.spec.nodePublicKey ?? "",
     isConnected: machine?.spec.connected ?? false,
     stage: await liveStage(id, reader),
-    otherControlPlanes:
-      siblings.filter(({ metadata }) => metadata.id !== id && metadata.phase === "running").length,
+    otherEtcdMembers: await countOtherEtcdMembers(id, labels[LABEL_CLUSTER] ?? "", reader),
     target: machine && targetOf(machine, targetFacts),
   };
+}
+
+/** Control planes that stay in the cluster; none of them has etcd before it was started. */
+async function countOtherEtcdMembers(
+  id: string,
+  cluster: string,
+  reader: Reader<typeof ClusterMachine | typeof ClusterBootstrapStatus>,
+): Promise<number> {
+  const status = await reader.find(ClusterBootstrapStatus, cluster);
+  if (status?.spec.bootstrapped !== true) return 0;
+  const labels = { [LABEL_CLUSTER]: cluster, [LABEL_CONTROL_PLANE_ROLE]: "" };
+  const controlPlanes = await reader.list(ClusterMachine, { labels });
+  return controlPlanes.filter(({ metadata }) => metadata.id !== id && metadata.phase === "running")
+    .length;
 }
 
 async function liveStage(

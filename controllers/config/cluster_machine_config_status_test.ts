@@ -4,10 +4,16 @@ import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { CodedError } from "../../base/errors.ts";
 import { type Harness, startHarness } from "../../cosi/testing.ts";
 import { RuntimeMachineStage as Stage } from "../../proto/gen/talos/resource/enums_pb.ts";
+import { ClusterBootstrapStatus } from "../../resources/cluster/cluster_bootstrap_status.ts";
 import { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
 import { ClusterMachineConfig } from "../../resources/config/cluster_machine_config.ts";
 import { ClusterMachineConfigStatus } from "../../resources/config/cluster_machine_config_status.ts";
-import { LABEL_MIRROR_MACHINE } from "../../resources/labels.ts";
+import {
+  ANNOTATION_RESET_IN_BOOT,
+  LABEL_CLUSTER,
+  LABEL_CONTROL_PLANE_ROLE,
+  LABEL_MIRROR_MACHINE,
+} from "../../resources/labels.ts";
 import { Link } from "../../resources/link/link.ts";
 import { Machine } from "../../resources/machine/machine.ts";
 import { TalosMachineStatus } from "../../resources/mirror/machine_status.ts";
@@ -41,7 +47,10 @@ function startFixture() {
   return { calls, machine, harness };
 }
 
-async function createMachine(harness: Harness): Promise<void> {
+async function createMachine(
+  harness: Harness,
+  labels: Readonly<Record<string, string>> = {},
+): Promise<void> {
   await harness.create(Link, ID, { nodePublicKey: "boot-1" });
   await harness.create(Machine, ID, { managementAddress: "fdae::2", connected: true });
   await harness.create(TalosSessionStatus, ID, { connected: true });
@@ -51,7 +60,7 @@ async function createMachine(harness: Harness): Promise<void> {
     { stage: Stage.MACHINE_STAGE_MAINTENANCE },
     { labels: { [LABEL_MIRROR_MACHINE]: ID } },
   );
-  await harness.create(ClusterMachine, ID, {});
+  await harness.create(ClusterMachine, ID, {}, { labels });
   await harness.create(ClusterMachineConfig, ID, { data: new TextEncoder().encode(CONFIG) });
 }
 
@@ -115,4 +124,28 @@ Deno.test("a configuration is applied once over restarts", async () => {
   await harness.restart();
   await harness.settled();
   deepStrictEqual(calls, ["apply"]);
+});
+
+Deno.test("a control plane leaves etcd only after etcd was started", async () => {
+  for (const bootstrapped of [false, true]) {
+    const { calls, harness } = startFixture();
+    await using _ = harness;
+    const labels = { [LABEL_CLUSTER]: "c", [LABEL_CONTROL_PLANE_ROLE]: "" };
+    await harness.create(ClusterMachine, "another", {}, { labels });
+    await harness.create(ClusterBootstrapStatus, "c", { bootstrapped });
+    await createMachine(harness, labels);
+    await harness.eventually(
+      ClusterMachineConfigStatus,
+      ID,
+      ({ spec }) => strictEqual(spec.clusterMachineConfigSha256 === "", false),
+    );
+    await enterStage(harness, "boot-2", Stage.MACHINE_STAGE_RUNNING);
+    await harness.teardown(ClusterMachine, ID);
+    await harness.eventually(
+      ClusterMachineConfigStatus,
+      ID,
+      ({ metadata }) => strictEqual(metadata.annotations[ANNOTATION_RESET_IN_BOOT], "boot-2"),
+    );
+    deepStrictEqual(calls, bootstrapped ? ["apply", "leave", "reset"] : ["apply", "reset"]);
+  }
 });

@@ -29,8 +29,8 @@ export interface ConfigStatusFacts {
    * told may be old: a machine can have moved on while nobody listened.
    */
   readonly stage: Stage | undefined;
-  /** Control planes that stay in the cluster, for a control plane. */
-  readonly otherControlPlanes: number;
+  /** Control planes that stay in the cluster and its etcd; 0 before etcd was started. */
+  readonly otherEtcdMembers: number;
   /** Absent for a machine that is gone. */
   readonly target: TalosTarget | undefined;
 }

@@ -63,7 +63,7 @@ export function planReset(
     resetIn !== undefined && (resetIn === boot || facts.stage !== Stage.MACHINE_STAGE_RUNNING)
   ) return { ...keep, waiting, retryAfterMs: RESET_LOOK_AGAIN_MS };
   const leavesEtcd = LABEL_CONTROL_PLANE_ROLE in machine.metadata.labels &&
-    facts.otherControlPlanes > 0;
+    facts.otherEtcdMembers > 0;
   return {
     ...keep,
     annotations: { ...annotations, [ANNOTATION_RESET_IN_BOOT]: boot },

@@ -37,7 +37,7 @@ const FACTS: ConfigStatusFacts = {
   boot: "boot-2",
   isConnected: true,
   stage: Stage.MACHINE_STAGE_RUNNING,
-  otherControlPlanes: 2,
+  otherEtcdMembers: 2,
   target: { machineId: ID, address: "fdae::2" },
 };
 
@@ -50,8 +50,8 @@ Deno.test("planReset() resets a machine that runs and remembers the boot", () =>
 });
 
 Deno.test("planReset() takes a control plane out of etcd unless it is the last", () => {
-  for (const [otherControlPlanes, leavesEtcd] of [[2, true], [0, false]] as const) {
-    const plan = planReset(CONTROL_PLANE, { ...FACTS, otherControlPlanes });
+  for (const [otherEtcdMembers, leavesEtcd] of [[2, true], [0, false]] as const) {
+    const plan = planReset(CONTROL_PLANE, { ...FACTS, otherEtcdMembers });
     deepStrictEqual(plan.kind === "write" && plan.action, {
       kind: "reset",
       target: FACTS.target,
