@@ -88,7 +88,7 @@ export function controllerCatalogue(adapters: Adapters): Controller[] {
     clusterEndpointController(),
     loadBalancerConfigController(adapters.balancerAddresses),
     loadBalancerStatusController(adapters),
-    clusterMachineController(),
+    clusterMachineController(adapters),
     clusterMachineTalosVersionController(),
     clusterMachineConfigPatchesController({ textOf: adapters.patchText }),
     clusterMachineConfigController(adapters.installImages),

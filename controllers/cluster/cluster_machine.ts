@@ -16,6 +16,7 @@ import { Cluster } from "../../resources/cluster/cluster.ts";
 import { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
 import { MachineSet } from "../../resources/cluster/machine_set.ts";
 import { MachineSetNode } from "../../resources/cluster/machine_set_node.ts";
+import { NodeForceDestroyRequest } from "../../resources/cluster/node_force_destroy_request.ts";
 import {
   LABEL_CLUSTER,
   LABEL_CONTROL_PLANE_ROLE,
@@ -23,6 +24,7 @@ import {
   LABEL_WORKER_ROLE,
 } from "../../resources/labels.ts";
 import { Machine } from "../../resources/machine/machine.ts";
+import type { TeardownPort } from "./teardown_port.ts";
 
 /** What taking a machine depends on besides its node. */
 export interface ClusterMachineFacts {
@@ -33,7 +35,9 @@ export interface ClusterMachineFacts {
 }
 
 /** Creates the controller; the machine is given back before its node may be destroyed. */
-export function clusterMachineController(): Controller {
+export function clusterMachineController(
+  { teardown }: { readonly teardown: TeardownPort },
+): Controller {
   return defineController({
     name: "cluster.ClusterMachineController",
     primary: MachineSetNode,
@@ -46,6 +50,9 @@ export function clusterMachineController(): Controller {
     output: ClusterMachine,
     gather: gatherClusterMachineFacts,
     plan: planClusterMachine,
+    // A removal is forced once: the machine may come back into a cluster.
+    finalize: ({ metadata: { id } }, { signal }) =>
+      teardown.tearDown(NodeForceDestroyRequest, [id], { signal }),
   });
 }
 

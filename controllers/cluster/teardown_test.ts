@@ -10,6 +10,7 @@ import { ClusterSecret } from "../../resources/cluster/cluster_secret.ts";
 import { ClusterStatus } from "../../resources/cluster/cluster_status.ts";
 import { MachineSet } from "../../resources/cluster/machine_set.ts";
 import { MachineSetNode } from "../../resources/cluster/machine_set_node.ts";
+import { NodeForceDestroyRequest } from "../../resources/cluster/node_force_destroy_request.ts";
 import { ConfigPatch } from "../../resources/config/config_patch.ts";
 import {
   LABEL_CLUSTER,
@@ -33,12 +34,20 @@ const LABELS = { [LABEL_CLUSTER]: CLUSTER, [LABEL_CONTROL_PLANE_ROLE]: "" };
 /** A finalizer of a part that is not under test: the reset of a machine. */
 const RESET = "test.Reset";
 
-const USER_TYPES: readonly ResourceType[] = [Cluster, MachineSet, MachineSetNode, ConfigPatch];
+const USER_TYPES: readonly ResourceType[] = [
+  Cluster,
+  MachineSet,
+  MachineSetNode,
+  ConfigPatch,
+  NodeForceDestroyRequest,
+];
 
 function startClusterHarness() {
   const teardown: TeardownPort = {
     tearDown: async (type, ids) => {
-      for (const id of ids) await harness.teardown(type, id);
+      for (const id of ids) {
+        if (await harness.find(type, id) !== undefined) await harness.teardown(type, id);
+      }
     },
   };
   const harness = startHarness(
@@ -46,7 +55,7 @@ function startClusterHarness() {
     clusterSecretsController({
       clock: { nowMs: () => Date.now(), sleep: () => Promise.resolve() },
     }),
-    clusterMachineController(),
+    clusterMachineController({ teardown }),
     machineSetStatusController({ teardown }),
     clusterStatusController({ teardown }),
     { destroys: USER_TYPES },
@@ -106,7 +115,7 @@ Deno.test("a cluster is taken apart from its nodes up, and keeps its secrets unt
   );
 
   await holdMachine(harness, []);
-  for (const type of USER_TYPES) {
+  for (const type of [Cluster, MachineSet, MachineSetNode, ConfigPatch]) {
     const ids: Readonly<Record<string, string>> = {
       [MachineSet.type]: SET,
       [MachineSetNode.type]: NODE,
@@ -166,4 +175,13 @@ Deno.test("the secrets of a cluster stay the same over restarts", async () => {
     (await harness.find(ClusterSecret, CLUSTER))?.spec.data.toHex(),
     before?.toHex(),
   );
+});
+
+Deno.test("a forced removal is not forced again when the machine comes back", async () => {
+  await using harness = startClusterHarness();
+  await createCluster(harness);
+  await harness.create(NodeForceDestroyRequest, NODE, {});
+  await harness.teardown(MachineSetNode, NODE);
+  await harness.eventuallyGone(MachineSetNode, NODE);
+  await harness.eventuallyGone(NodeForceDestroyRequest, NODE);
 });
