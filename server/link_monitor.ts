@@ -11,7 +11,7 @@ import { codeOf } from "../base/errors.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import type { PeerStats, PeerTable } from "../link/peers.ts";
 import { Link } from "../resources/link/link.ts";
-import { peekResource, replaceResource } from "./typed_state.ts";
+import { peekResource, refOf, replaceResource } from "./typed_state.ts";
 
 /** A peer without a handshake for longer than this is down: 180 s + 5 s + 90 s of the protocol. */
 export const PEER_DOWN_MS = 275_000;
@@ -46,6 +46,8 @@ export interface LinkMonitor {
 export function createLinkMonitor({ state, peers, clock }: LinkMonitorOptions): LinkMonitor {
   const startMs = clock.nowMs();
   const expected = new Map<string, { readonly publicKey: string; readonly untilMs: number }>();
+  // The key that each machine was admitted with, and since when it may speak.
+  const admitted = new Map<string, { readonly publicKey: string; readonly sinceMs: number }>();
   let stats: ReadonlyMap<string, PeerStats> = new Map();
   let isFirst = true;
   let nap = new AbortController();
@@ -58,18 +60,24 @@ export function createLinkMonitor({ state, peers, clock }: LinkMonitorOptions): 
       return writeChange(state, id, peer, nowMs);
     });
     for (const [id, { untilMs }] of expected) if (untilMs <= nowMs) expected.delete(id);
+    for (const id of admitted.keys()) {
+      if (state.peek(refOf(Link, id)) === undefined) admitted.delete(id);
+    }
     await Promise.all(changes);
   };
   return {
     expect: (machineId, publicKey) => {
+      if (admitted.get(machineId)?.publicKey !== publicKey) {
+        admitted.set(machineId, { publicKey, sinceMs: clock.nowMs() });
+      }
       expected.set(machineId, { publicKey, untilMs: clock.nowMs() + EXPECT_FOR_MS });
       nap.abort();
     },
     silentMs: (machineId) => {
       if (isFirst) return undefined;
-      // A key that the device never heard is silent since the device began to listen.
-      const sinceMs = Math.max(stats.get(machineId)?.lastHandshakeMs ?? 0, startMs);
-      return clock.nowMs() - sinceMs;
+      // A key that the device never heard is silent since it could be heard at all.
+      const sinceMs = admitted.get(machineId)?.sinceMs ?? startMs;
+      return clock.nowMs() - Math.max(stats.get(machineId)?.lastHandshakeMs ?? 0, sinceMs);
     },
     run: async (signal) => {
       while (!signal.aborted) {
@@ -105,7 +113,8 @@ async function writeChange(
   try {
     await replaceResource(state, Link, link, { spec: { ...link.spec, connected, lastEndpoint } });
   } catch (error) {
-    // The machine joined again at this moment: the next look sees its new Link.
-    if (codeOf(error) !== "conflict") throw error;
+    // The machine joined again or was removed at this moment: the next look sees what is there.
+    const code = codeOf(error);
+    if (code !== "conflict" && code !== "phaseConflict" && code !== "notFound") throw error;
   }
 }
