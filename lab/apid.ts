@@ -15,7 +15,7 @@ import { type TlsStream, wrapTlsServer } from "../rpc/tls.ts";
 import type { CertificateAndKey } from "../talos/config/pki.ts";
 import { guardService, isMaintenanceMethod, mayCall, rolesOfCertificate } from "./access.ts";
 import type { ApidMode, Boot } from "./boot.ts";
-import { isIssuedBy } from "./client_certificate.ts";
+import { isIssuedBy } from "../rpc/client_certificate.ts";
 import { imageService, lifecycleService } from "./lifecycle_service.ts";
 import { countCall } from "./machine_core.ts";
 import { machineService, storageService } from "./machine_service.ts";

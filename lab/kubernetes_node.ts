@@ -12,7 +12,7 @@ import { wrapTlsServer } from "../rpc/tls.ts";
 import { issueApiServerCertificate } from "../talos/config/certificates.ts";
 import type { CertificateAndKey } from "../talos/config/pki.ts";
 import { type Boot, isControlPlane } from "./boot.ts";
-import { isIssuedBy } from "./client_certificate.ts";
+import { isIssuedBy } from "../rpc/client_certificate.ts";
 import { serveHttp } from "./http.ts";
 import { isAddress } from "./join.ts";
 import { answerKubernetes, type KubernetesUser } from "./kubernetes_api.ts";

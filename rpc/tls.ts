@@ -13,6 +13,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import { CodedError } from "../base/errors.ts";
+import { isIssuedBy } from "./client_certificate.ts";
 import { byteStreamOf, duplexOf } from "./duplex.ts";
 import type { ByteStream } from "./stream.ts";
 
@@ -48,7 +49,10 @@ export interface TlsServerOptions {
   readonly key: string;
   /** Authorities of client certificates. */
   readonly ca?: string;
-  /** `request` takes clients without a certificate and unverified ones too. */
+  /**
+   * `request` takes clients without a certificate and unverified ones too; `require` only those whose
+   * certificate an authority of `ca` has signed.
+   */
   readonly requestClientCert?: "none" | "request" | "require";
   readonly alpn?: readonly string[];
   /** Time for the handshake, in milliseconds. */
@@ -95,7 +99,8 @@ export async function wrapTlsClient(
 
 /**
  * Begins TLS as a server and resolves when the handshake is done. Throws a `CodedError`
- * (`unavailable`) when it fails; then the stream is closed.
+ * (`unavailable`, or `unauthenticated` for the client's certificate) when it fails; then the stream
+ * is closed.
  */
 export async function wrapTlsServer(
   stream: ByteStream,
@@ -111,7 +116,19 @@ export async function wrapTlsServer(
     requestCert: requestClientCert !== "none",
     rejectUnauthorized: requestClientCert === "require",
   });
-  return await handshake(socket, carrier, "secure", options.timeoutMs);
+  const secured = await handshake(socket, carrier, "secure", options.timeoutMs);
+  if (requestClientCert !== "require" || isTrusted(secured.peerCertificate, options.ca)) {
+    return secured;
+  }
+  secured.close();
+  throw new CodedError(
+    "unauthenticated",
+    "TLS client showed no certificate of a trusted authority",
+  );
+}
+
+function isTrusted(certificate: X509Certificate | undefined, ca: string | undefined): boolean {
+  return certificate !== undefined && ca !== undefined && isIssuedBy(certificate, ca, Date.now());
 }
 
 /** Throws when a certificate and its key cannot be used. */

@@ -66,6 +66,9 @@ Deno.test("wrapTlsClient() verifies the server and shows its own certificate", a
   assert.equal(await attempt({ ...client, ca: other.cert, serverName: "localhost" }), "refused");
   assert.notEqual(await attempt({ ca, verifyAddress: "127.0.0.1" }), "hi");
   assert.equal(await attempt({ ca }), "refused");
+  // Another authority of the same name does not make anyone an administrator.
+  const stranger = await issue(other, "O=os:admin");
+  assert.notEqual(await attempt({ ...stranger, ca, verifyAddress: "127.0.0.1" }), "hi");
   listener.close();
   await serving;
   assert.deepEqual(seen.filter((subject) => subject === "O=os:admin").length, 3);
