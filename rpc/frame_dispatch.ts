@@ -219,11 +219,11 @@ export class FrameDispatch {
     if ((end - start) % 6 !== 0 || (isAck && end > start)) {
       throw new ConnectionFault(Http2Code.FrameSizeError, "A SETTINGS frame of a wrong length");
     }
+    this.guard.count(Flood.Settings);
     if (isAck) {
       session.settingsAcked = true;
       return;
     }
-    this.guard.count(Flood.Settings);
     // Ahead of the data that a larger window lets out, so that the peer knows what let it.
     session.writer.settingsAck();
     for (let at = start; at < end; at += 6) {
@@ -268,14 +268,15 @@ export class FrameDispatch {
   #ping(flags: number, id: number, buffer: Uint8Array, start: number, end: number): void {
     if (id !== 0) throw protocolFault("PING on a stream");
     if (end - start !== 8) throw new ConnectionFault(Http2Code.FrameSizeError, "A bad PING");
-    if ((flags & Flag.Ack) !== 0) return this.#session.onPong(getUint32(buffer, start + 4));
     this.guard.count(Flood.Ping);
+    if ((flags & Flag.Ack) !== 0) return this.#session.onPong(getUint32(buffer, start + 4));
     this.#session.writer.pong(buffer.subarray(start, end));
   }
 
   #goaway(id: number, buffer: Uint8Array, start: number, end: number): void {
     if (id !== 0) throw protocolFault("GOAWAY on a stream");
     if (end - start < 8) throw new ConnectionFault(Http2Code.FrameSizeError, "A short GOAWAY");
+    this.guard.count(Flood.Ignored);
     const text = new TextDecoder().decode(buffer.subarray(start + 8, Math.min(end, start + 264)));
     const lastStreamId = getUint32(buffer, start) & 0x7fff_ffff;
     this.#session.events.onGoaway?.(lastStreamId, getUint32(buffer, start + 4), text);

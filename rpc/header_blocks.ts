@@ -110,7 +110,9 @@ export class HeaderBlocks {
     // Decoded in every case, for the table's sake.
     const block = this.#decoder.decode(buffer, start, end);
     if (stream !== undefined) return this.#laterBlock(stream, block, endStream, selfDependent);
-    if (!session.isServer || id <= this.lastPeerStreamId) return;
+    // Replies to calls that were cancelled come in any number.
+    if (!session.isServer) return;
+    if (id <= this.lastPeerStreamId) return this.#guard.count(Flood.Ignored);
     this.lastPeerStreamId = id;
     if (session.refuses(id)) return;
     const refusal = this.#refusal(block, selfDependent);
