@@ -200,7 +200,7 @@ function textOf(
   spec: { readonly data: string; readonly compressedData: Uint8Array },
   refuse: Refuse,
   decompressor: Decompressor,
-): string {
+): string | undefined {
   if (spec.compressedData.length === 0) return spec.data;
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(
@@ -209,7 +209,7 @@ function textOf(
   } catch (error) {
     const reason = error instanceof CodedError ? error.message : "it is no UTF-8 text";
     refuse("spec.compressedData", `cannot be read: ${reason}`);
-    return "";
+    return undefined;
   }
 }
 
@@ -217,6 +217,7 @@ const checkConfigPatch: TypedRule<typeof ConfigPatch> = (change, refuse, context
   if (!isWrite(change)) return;
   if (!isNew(change, ({ data, compressedData }) => [data, compressedData.toBase64()])) return;
   const text = textOf(change.spec, refuse, context);
+  if (text === undefined) return;
   try {
     checkUserPatch(text);
   } catch (error) {

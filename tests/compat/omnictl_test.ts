@@ -3,11 +3,15 @@
 // The command line of the public client, unmodified, against a lab server without authentication.
 
 import { deepStrictEqual, match, ok, strictEqual } from "node:assert/strict";
+import { silentLogger } from "../../base/log.ts";
 import { CATALOGUE } from "../../resources/catalogue.ts";
+import { parseConfig } from "../../server/config/parse_config.ts";
+import { startServer } from "../../server/serve.ts";
 import { buildGo, hasProgram, type LabServer, startLab } from "./lab_server.ts";
 
 const TEMPLATE = new URL("omnictl/template.yaml", import.meta.url).pathname;
 const CLIENT = new URL("omnictl/", import.meta.url).pathname;
+const DICTIONARY = new URL("../../../shared/data/omni/config.1.zdict", import.meta.url).pathname;
 /** Templates of the client's own tests that its command line accepts. */
 const VALID_TEMPLATES = ["cluster1.yaml", "cluster2.yaml", "cluster3.yaml"];
 
@@ -21,7 +25,11 @@ interface Run {
 /** Runs the client in a folder of its own. */
 type Omnictl = (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Run>;
 
-function clientOf(binary: string, { endpoint }: LabServer, home: string): Omnictl {
+function clientOf(
+  binary: string,
+  { endpoint }: { readonly endpoint: string },
+  home: string,
+): Omnictl {
   return async (args, env = {}) => {
     const { code, stdout, stderr } = await new Deno.Command(binary, {
       args: [...args],
@@ -157,6 +165,68 @@ async function acceptsTheClientsTemplates(omnictl: Omnictl): Promise<void> {
   }
 }
 
+/** A patch that the client compresses with its dictionary. */
+const LARGE_PATCH = `metadata:
+    namespace: default
+    type: ConfigPatches.omni.sidero.dev
+    id: 500-large
+    labels:
+        omni.sidero.dev/cluster: any
+spec:
+    data: |
+        machine:
+            sysctls:
+${
+  Array.from({ length: 200 }, (_, index) => `                key.${index}: "${index * 7919}"`).join(
+    "\n",
+  )
+}
+`;
+
+/** Applies a large patch to a server that has the dictionary at a path, or has none there. */
+async function appliesLargePatch(binary: string, home: string, dictionary: string): Promise<Run> {
+  const server = await startServer(
+    parseConfig(JSON.stringify({
+      machineApiAdvertisedUrl: "grpc://127.0.0.1:1",
+      api: { bindAddress: "127.0.0.1:0" },
+      siderolink: { bindAddress: "127.0.0.1:0", allowLocalAdvertised: true },
+      wireguard: { enabled: false, advertisedEndpoint: "127.0.0.1:1" },
+      state: { kind: "memory" },
+      compression: { dictionaryPath: dictionary },
+    })),
+    { log: silentLogger },
+  );
+  try {
+    const endpoint = `http://127.0.0.1:${server.apiPort}`;
+    const omnictl = clientOf(binary, { endpoint }, home);
+    const file = `${home}/large.yaml`;
+    await Deno.writeTextFile(file, LARGE_PATCH);
+    const applied = await omnictl(["apply", "-f", file]);
+    if (applied.code !== 0) return applied;
+    return await omnictl(["get", "configpatch", "500-large", "-o", "yaml"]);
+  } finally {
+    await server.close();
+  }
+}
+
+async function compressesFields(binary: string, home: string): Promise<void> {
+  const refused = await appliesLargePatch(binary, home, "/nonexistent");
+  ok(refused.code !== 0 && refused.errors.includes("batuta dictionary --fetch"), refused.errors);
+  if (!isFile(DICTIONARY)) return;
+  const shown = await appliesLargePatch(binary, home, DICTIONARY);
+  strictEqual(shown.code, 0, shown.errors);
+  match(shown.out, /key\.199: "1575881"/);
+  match(shown.out, /compresseddata: \[\]/);
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
 const missing = hasProgram("go", "version") ? "" : " (skipped: go is not installed)";
 
 Deno.test({
@@ -167,6 +237,8 @@ Deno.test({
     try {
       const binary = `${home}/omnictl`;
       await buildGo("omnictl", binary);
+      await test.step("large fields need the dictionary, and are read with it", () =>
+        compressesFields(binary, home));
       await using lab = await startLab([]);
       const omnictl = clientOf(binary, lab, home);
       await test.step("get -w shows a cluster", () => watches(binary, lab, home));
