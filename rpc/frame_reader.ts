@@ -29,8 +29,11 @@ export const ALL_PARSED = -1;
 /** There may be more whole frames. */
 export const MORE_TO_PARSE = -2;
 
-// Some hundred microseconds of work, after which others may have their turn.
-const FRAMES_AT_ONCE = 128;
+// After so much work others may have their turn. The clock is looked at after 128 small frames or a
+// large one: headers of 16 KiB that refer to a table are half a millisecond of work.
+const SLICE_MS = 1;
+const WEIGHT_BETWEEN_LOOKS = 16 * 1024;
+const FRAME_WEIGHT = 128;
 
 // A usual request or reply fits.
 const SMALL_BYTES = 1024;
@@ -78,14 +81,21 @@ export class FrameReader {
   }
 
   /**
-   * Hands on whole frames that are there, up to a number of them, and returns {@linkcode ALL_PARSED}
-   * or {@linkcode MORE_TO_PARSE}. A frame longer than `maxBytes` is not waited for: its length is
-   * returned.
+   * Hands on whole frames that are there, for about a millisecond, and returns
+   * {@linkcode ALL_PARSED} or {@linkcode MORE_TO_PARSE}. A frame longer than `maxBytes` is not waited
+   * for: its length is returned.
    */
   parse(maxBytes: number, handle: FrameHandler): number {
     const buffer = this.#buffer;
-    for (let left = FRAMES_AT_ONCE; this.#end - this.#start >= FRAME_HEADER_BYTES; left--) {
-      if (left === 0) return MORE_TO_PARSE;
+    let weight = 0;
+    let startMs = 0;
+    while (this.#end - this.#start >= FRAME_HEADER_BYTES) {
+      if (weight >= WEIGHT_BETWEEN_LOOKS) {
+        weight = 0;
+        const nowMs = performance.now();
+        if (startMs === 0) startMs = nowMs;
+        else if (nowMs - startMs > SLICE_MS) return MORE_TO_PARSE;
+      }
       const at = this.#start;
       const length = ((buffer[at] as number) << 16) | ((buffer[at + 1] as number) << 8) |
         (buffer[at + 2] as number);
@@ -96,6 +106,7 @@ export class FrameReader {
         break;
       }
       this.#start = frameEnd;
+      weight += length + FRAME_WEIGHT;
       const streamId = (((buffer[at + 5] as number) & 0x7f) << 24) |
         ((buffer[at + 6] as number) << 16) | ((buffer[at + 7] as number) << 8) |
         (buffer[at + 8] as number);

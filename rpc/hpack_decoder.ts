@@ -135,7 +135,11 @@ export class HpackDecoder {
     let sawField = false;
     while (this.#at < end) {
       const first = buffer[this.#at] as number;
-      if (first >= 0x80) {
+      if (first > 0x80 && first < 0xff && block.oversize) {
+        // What is dropped anyway is only checked to exist: a block may hold thousands of these.
+        this.#lookUp(first & 0x7f);
+        this.#at++;
+      } else if (first >= 0x80) {
         this.#add(this.#lookUp(this.#integer(buffer, end, 7)));
       } else if (first >= 0x40) {
         const field = this.#literal(buffer, end, 6);
