@@ -141,6 +141,8 @@ export const ANNOTATION_APPLIED_IN_BOOT = "batuta.altlinux.org/applied-in-boot";
 export const ANNOTATION_APPLYING_SHA256 = "batuta.altlinux.org/applying-sha256";
 /** On a configuration status: the WireGuard key of the boot in which the machine was reset. */
 export const ANNOTATION_RESET_IN_BOOT = "batuta.altlinux.org/reset-in-boot";
+/** On a session status: the WireGuard key of the boot that the session is with. */
+export const ANNOTATION_SESSION_BOOT = "batuta.altlinux.org/session-boot";
 /** On a bootstrap status: the machines that may hold data of etcd, with commas between them. */
 export const ANNOTATION_ETCD_MACHINES = "batuta.altlinux.org/etcd-machines";
 /** On a Link: the name of the machine's way over gRPC, empty for UDP; packets are admitted by it. */

@@ -52,13 +52,19 @@ const BACKOFF = { initialMs: 1_000, maximumMs: 60_000 };
 /** Creates a mirror that follows nobody yet. */
 export function createTalosMirror(options: TalosMirrorOptions): TalosMirror {
   const following = new Map<string, Following>();
+  const ending = new Map<string, Promise<void>>();
   const copies = createMirrorCopies(options.state);
   const health = createHealthBoard();
   const end = (machineId: string): Promise<void> => {
     const entry = following.get(machineId);
+    if (entry === undefined) return ending.get(machineId) ?? Promise.resolve();
     following.delete(machineId);
-    entry?.stop.abort();
-    return entry?.ended ?? Promise.resolve();
+    entry.stop.abort();
+    const ended = entry.ended.finally(() => {
+      if (ending.get(machineId) === ended) ending.delete(machineId);
+    });
+    ending.set(machineId, ended);
+    return ended;
   };
   const stopFollowing = async (machineId: string): Promise<void> => {
     const ended = end(machineId);
@@ -70,15 +76,17 @@ export function createTalosMirror(options: TalosMirrorOptions): TalosMirror {
       const present = following.get(target.machineId);
       if (present !== undefined && isSameTarget(present.target, target)) return;
       const before = end(target.machineId);
+      health.put(target.machineId, unknownOf(target));
       const stop = new AbortController();
       // One session after the other, so that an old one cannot write after the new one began.
       const ended = before.then(() => followMachine(target, options, copies, health, stop.signal));
       following.set(target.machineId, { target, stop, ended });
     },
     pause: (machineId) => {
-      if (!following.has(machineId)) return;
+      const present = following.get(machineId);
+      if (present === undefined) return;
       void stopFollowing(machineId);
-      health.put(machineId, { connected: false, lastError: "", credentialsRefused: false });
+      health.put(machineId, unknownOf(present.target));
     },
     forget: async (machineId) => {
       await stopFollowing(machineId);
@@ -109,22 +117,25 @@ async function followMachine(
       for await (const events of mirrorMachine(state, kinds, signal)) {
         attempt = 0;
         await copies.apply(machineId, events, () => talos.version(target, { signal }));
+        if (signal.aborted) return;
         // From here on the copies are as the machine is, not as it was before.
         if (!events.some(({ kind }) => kind === "complete")) continue;
-        health.put(machineId, { connected: true, lastError: "", credentialsRefused: false });
+        health.put(machineId, { ...unknownOf(target), connected: true });
       }
     } catch (error) {
       if (signal.aborted) return;
       const credentialsRefused = isRefusal(error);
-      health.put(machineId, {
-        connected: false,
-        lastError: formatError(error),
-        credentialsRefused,
-      });
+      const lastError = formatError(error);
+      health.put(machineId, { ...unknownOf(target), lastError, credentialsRefused });
       log.debug("machine session ended", { machine: machineId, attempt, error });
     }
     await clock.sleep(backoffMs(Math.max(attempt, 1), BACKOFF), signal);
   }
+}
+
+/** The health of a session that has not come about yet, or has ended. */
+function unknownOf({ boot }: TalosTarget): SessionHealth {
+  return { boot, connected: false, lastError: "", credentialsRefused: false };
 }
 
 /** The machine runs with a PKI of its own: it refused our certificate, or we refused its. */
@@ -142,7 +153,7 @@ function createHealthBoard() {
   return {
     put: (id: string, value: SessionHealth): void => {
       const before = board.get(id);
-      const isSame = before?.connected === value.connected &&
+      const isSame = before?.boot === value.boot && before.connected === value.connected &&
         before.lastError === value.lastError &&
         before.credentialsRefused === value.credentialsRefused;
       if (isSame) return;

@@ -90,6 +90,9 @@ export async function* mirrorMachine(
     push({ kind: "absent", of: kind });
     return Promise.resolve();
   });
+  // A machine that knows none of the kinds has no stream whose end would be noticed.
+  const onAbort = (): void => wake.resolve();
+  signal.addEventListener("abort", onAbort);
   try {
     while (!signal.aborted) {
       if (queue.length > 0) yield queue.splice(0);
@@ -99,6 +102,7 @@ export async function* mirrorMachine(
       if (queue.length > 0 || failure !== undefined) wake.resolve();
     }
   } finally {
+    signal.removeEventListener("abort", onAbort);
     stop.abort();
     await Promise.all(tasks);
   }

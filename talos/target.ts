@@ -22,6 +22,8 @@ export interface TalosTarget {
   readonly machineId: string;
   /** Its address inside the tunnel. */
   readonly address: string;
+  /** The WireGuard key of its present boot, base64: no session outlives the boot. */
+  readonly boot: string;
   /** Absent for a machine in maintenance, which shows no certificate that could be checked. */
   readonly credentials?: TalosCredentials;
 }
@@ -31,6 +33,6 @@ export const TALOS_API_PORT = 50000;
 
 /** Whether two targets can share a session. */
 export function isSameTarget(a: TalosTarget, b: TalosTarget): boolean {
-  return a.machineId === b.machineId && a.address === b.address &&
+  return a.machineId === b.machineId && a.address === b.address && a.boot === b.boot &&
     a.credentials?.ca === b.credentials?.ca && a.credentials?.crt === b.credentials?.crt;
 }

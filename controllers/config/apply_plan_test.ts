@@ -26,7 +26,7 @@ const FACTS: ConfigStatusFacts = {
   isConnected: true,
   stage: Stage.MACHINE_STAGE_MAINTENANCE,
   otherEtcdMembers: 0,
-  target: { machineId: ID, address: "fdae::2" },
+  target: { machineId: ID, address: "fdae::2", boot: "boot-1" },
 };
 
 function applied(spec: { clusterMachineConfigSha256: string; lastConfigError?: string }) {

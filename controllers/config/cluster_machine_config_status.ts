@@ -25,11 +25,11 @@ import { NodeForceDestroyRequest } from "../../resources/cluster/node_force_dest
 import { ClusterMachineConfig } from "../../resources/config/cluster_machine_config.ts";
 import { ClusterMachineConfigStatus } from "../../resources/config/cluster_machine_config_status.ts";
 import {
+  ANNOTATION_SESSION_BOOT,
   LABEL_CLUSTER,
   LABEL_CONTROL_PLANE_ROLE,
   LABEL_MIRROR_MACHINE,
 } from "../../resources/labels.ts";
-import { Link } from "../../resources/link/link.ts";
 import { Machine } from "../../resources/machine/machine.ts";
 import { MachineStatus } from "../../resources/machine/machine_status.ts";
 import { TalosMachineStatus } from "../../resources/mirror/machine_status.ts";
@@ -52,7 +52,6 @@ const MAPPED = [
   sameId(ClusterMachineConfig),
   sameId(ClusterMachineConfigStatus),
   sameId(NodeForceDestroyRequest),
-  sameId(Link),
   sameId(MachineStatus),
   sameId(TalosSessionStatus),
   byLabel(TalosMachineStatus, LABEL_MIRROR_MACHINE),
@@ -92,14 +91,15 @@ async function gatherConfigStatusFacts(
 ): Promise<ConfigStatusFacts> {
   const machine = await reader.find(Machine, id);
   const targetFacts = await gatherTargetFacts(id, reader);
+  const boot = targetFacts.link?.spec.nodePublicKey ?? "";
   return {
     config: await reader.find(ClusterMachineConfig, id),
     current: await reader.find(ClusterMachineConfigStatus, id),
     forced: await reader.find(NodeForceDestroyRequest, id),
     status: await reader.find(MachineStatus, id),
-    boot: (await reader.find(Link, id))?.spec.nodePublicKey ?? "",
+    boot,
     isConnected: machine?.spec.connected ?? false,
-    stage: await liveStage(id, reader),
+    stage: await liveStage(id, boot, reader),
     otherEtcdMembers: await countOtherEtcdMembers(id, labels[LABEL_CLUSTER] ?? "", reader),
     target: machine && targetOf(machine, targetFacts),
   };
@@ -119,12 +119,16 @@ async function countOtherEtcdMembers(
     .length;
 }
 
+/** What a session with the machine's present boot tells: one with another boot tells what was. */
 async function liveStage(
   id: string,
+  boot: string,
   reader: Reader<typeof TalosSessionStatus | typeof TalosMachineStatus>,
 ): Promise<Stage | undefined> {
   const session = await reader.find(TalosSessionStatus, id);
-  if (session?.spec.connected !== true) return undefined;
+  const isLive = session?.spec.connected === true &&
+    session.metadata.annotations[ANNOTATION_SESSION_BOOT] === boot;
+  if (!isLive) return undefined;
   const copies = await reader.list(TalosMachineStatus, { labels: { [LABEL_MIRROR_MACHINE]: id } });
   return copies[0]?.spec.stage;
 }

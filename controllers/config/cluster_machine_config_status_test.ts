@@ -10,6 +10,7 @@ import { ClusterMachineConfig } from "../../resources/config/cluster_machine_con
 import { ClusterMachineConfigStatus } from "../../resources/config/cluster_machine_config_status.ts";
 import {
   ANNOTATION_RESET_IN_BOOT,
+  ANNOTATION_SESSION_BOOT,
   LABEL_CLUSTER,
   LABEL_CONTROL_PLANE_ROLE,
   LABEL_MIRROR_MACHINE,
@@ -53,7 +54,7 @@ async function createMachine(
 ): Promise<void> {
   await harness.create(Link, ID, { nodePublicKey: "boot-1" });
   await harness.create(Machine, ID, { managementAddress: "fdae::2", connected: true });
-  await harness.create(TalosSessionStatus, ID, { connected: true });
+  await harness.create(TalosSessionStatus, ID, { connected: true }, sessionWith("boot-1"));
   await harness.create(
     TalosMachineStatus,
     `${ID}/machine`,
@@ -64,9 +65,14 @@ async function createMachine(
   await harness.create(ClusterMachineConfig, ID, { data: new TextEncoder().encode(CONFIG) });
 }
 
+function sessionWith(boot: string) {
+  return { annotations: { [ANNOTATION_SESSION_BOOT]: boot } };
+}
+
 async function enterStage(harness: Harness, boot: string, stage: Stage): Promise<void> {
   await harness.update(Link, ID, { nodePublicKey: boot });
   await harness.update(TalosMachineStatus, `${ID}/machine`, { stage });
+  await harness.update(TalosSessionStatus, ID, { connected: true }, sessionWith(boot));
 }
 
 Deno.test("a machine whose answer was lost is reset when it leaves", async () => {
@@ -148,4 +154,24 @@ Deno.test("a control plane leaves etcd only after etcd was started", async () =>
     );
     deepStrictEqual(calls, bootstrapped ? ["apply", "leave", "reset"] : ["apply", "reset"]);
   }
+});
+
+Deno.test("a machine is not let go by what a session with its last boot told", async () => {
+  const { calls, harness } = startFixture();
+  await using _ = harness;
+  await createMachine(harness);
+  await harness.eventually(
+    ClusterMachineConfigStatus,
+    ID,
+    ({ spec }) => strictEqual(spec.clusterMachineConfigSha256 === "", false),
+  );
+  // It rebooted with its configuration; the session in which it was in maintenance has not ended.
+  await harness.update(Link, ID, { nodePublicKey: "boot-2" });
+  await harness.teardown(ClusterMachine, ID);
+  await harness.eventually(
+    ClusterMachineConfigStatus,
+    ID,
+    ({ metadata }) => strictEqual(metadata.annotations[ANNOTATION_RESET_IN_BOOT], "boot-2"),
+  );
+  deepStrictEqual(calls, ["apply", "reset"]);
 });

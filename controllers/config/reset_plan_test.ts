@@ -38,7 +38,7 @@ const FACTS: ConfigStatusFacts = {
   isConnected: true,
   stage: Stage.MACHINE_STAGE_RUNNING,
   otherEtcdMembers: 2,
-  target: { machineId: ID, address: "fdae::2" },
+  target: { machineId: ID, address: "fdae::2", boot: "boot-2" },
 };
 
 Deno.test("planReset() resets a machine that runs and remembers the boot", () => {

@@ -10,12 +10,14 @@ import {
   type Reader,
   sameId,
 } from "../../cosi/controller.ts";
-import { LABEL_CLUSTER } from "../../resources/labels.ts";
+import { ANNOTATION_SESSION_BOOT, LABEL_CLUSTER } from "../../resources/labels.ts";
 import { TalosSession } from "../../resources/talos/talos_session.ts";
 import { TalosSessionStatus } from "../../resources/talos/talos_session_status.ts";
 
 /** What is known of one session. */
 export interface SessionHealth {
+  /** The boot of the machine that the session is with, as its WireGuard key. */
+  readonly boot: string;
   readonly connected: boolean;
   /** Why the last attempt ended; empty while connected. */
   readonly lastError: string;
@@ -40,9 +42,10 @@ export function talosSessionStatusController(
     gather: async (id, reader: Reader<typeof TalosSession>) => ({
       cluster: (await reader.find(TalosSession, id))?.spec.cluster ?? "",
     }),
-    plan: ({ value }, { cluster }): Plan<typeof TalosSessionStatus> => ({
+    plan: ({ value: { boot, ...spec } }, { cluster }): Plan<typeof TalosSessionStatus> => ({
       kind: "write",
-      spec: value,
+      spec,
+      annotations: { [ANNOTATION_SESSION_BOOT]: boot },
       labels: cluster === "" ? {} : { [LABEL_CLUSTER]: cluster },
     }),
   });

@@ -15,6 +15,7 @@ import { Secret } from "../../base/redact.ts";
 import { MachineStatusEvent_MachineStage as Stage } from "../../proto/gen/talos/machine_pb.ts";
 import { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
 import { LABEL_CLUSTER } from "../../resources/labels.ts";
+import { Link } from "../../resources/link/link.ts";
 import { Machine } from "../../resources/machine/machine.ts";
 import { MachineStatusSnapshot } from "../../resources/machine/machine_status_snapshot.ts";
 import { TalosConfig } from "../../resources/talos/talos_config.ts";
@@ -25,6 +26,7 @@ export const TARGET_INPUTS = [
   sameId(Machine),
   sameId(MachineStatusSnapshot),
   sameId(ClusterMachine),
+  sameId(Link),
   // Credentials come before the first change of a machine that makes them matter.
   readOnly(TalosConfig),
 ] as const;
@@ -34,6 +36,7 @@ export type TargetInput = (typeof TARGET_INPUTS)[number]["type"];
 
 /** What a target follows from. */
 export interface TargetFacts {
+  readonly link: Resource<typeof Link> | undefined;
   readonly snapshot: Resource<typeof MachineStatusSnapshot> | undefined;
   readonly clusterMachine: Resource<typeof ClusterMachine> | undefined;
   readonly talosConfig: Resource<typeof TalosConfig> | undefined;
@@ -52,13 +55,14 @@ export async function gatherTargetFacts(
   machineId: string,
   reader: Reader<TargetInput>,
 ): Promise<TargetFacts> {
-  const [snapshot, clusterMachine] = await Promise.all([
+  const [link, snapshot, clusterMachine] = await Promise.all([
+    reader.find(Link, machineId),
     reader.find(MachineStatusSnapshot, machineId),
     reader.find(ClusterMachine, machineId),
   ]);
   const cluster = clusterMachine?.metadata.labels[LABEL_CLUSTER];
   const talosConfig = cluster === undefined ? undefined : await reader.find(TalosConfig, cluster);
-  return { snapshot, clusterMachine, talosConfig };
+  return { link, snapshot, clusterMachine, talosConfig };
 }
 
 /** Whether the machine last said that it is in maintenance. */
@@ -71,9 +75,13 @@ export function isInMaintenance(
 /** The target of a machine. */
 export function targetOf(
   machine: Resource<typeof Machine>,
-  { snapshot, talosConfig }: TargetFacts,
+  { link, snapshot, talosConfig }: TargetFacts,
 ): TalosTarget {
-  const target = { machineId: machine.metadata.id, address: machine.spec.managementAddress };
+  const target = {
+    machineId: machine.metadata.id,
+    address: machine.spec.managementAddress,
+    boot: link?.spec.nodePublicKey ?? "",
+  };
   if (talosConfig === undefined || isInMaintenance(snapshot)) return target;
   const { ca, crt, key } = talosConfig.spec;
   return {
