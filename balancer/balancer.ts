@@ -112,6 +112,7 @@ function startEntry(
   });
   let isListening = false;
   const serve = async (listener: StreamListener): Promise<void> => {
+    if (signal.aborted) return listener.close();
     const close = (): void => listener.close();
     signal.addEventListener("abort", close, { once: true });
     isListening = true;

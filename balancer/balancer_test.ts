@@ -145,3 +145,23 @@ Deno.test("createBalancers() tries again to listen on a port that is taken", asy
   await until(() => !balancers.health("c").stopped);
   balancers.close();
 });
+
+Deno.test("a balancer that is removed while its port opens does not keep the port", async () => {
+  const opening = Promise.withResolvers<StreamListener>();
+  const net = { ...loopbackNet(), listen: () => opening.promise };
+  const balancers = createBalancers({ net, clock: systemClock, log: silentLogger });
+  balancers.put("c", { port: 1, upstreams: [] });
+  balancers.remove("c");
+  const listener = listenTcp({ hostname: "127.0.0.1", port: 0 });
+  const closed = Promise.withResolvers<void>();
+  opening.resolve({
+    port: listener.port,
+    close: () => {
+      listener.close();
+      closed.resolve();
+    },
+    [Symbol.asyncIterator]: () => listener[Symbol.asyncIterator](),
+  });
+  await closed.promise;
+  balancers.close();
+});

@@ -52,15 +52,21 @@ export function createLineFeeds(): LineFeeds {
 }
 
 async function* linesOf(follower: Follower, signal: AbortSignal): AsyncGenerator<string> {
-  while (!signal.aborted) {
-    if (follower.isOverrun) {
-      throw new CodedError("resourceExhausted", "Cannot follow the log: the reader is too slow");
+  // One listener for all waits: a log is followed for days.
+  const onAbort = (): void => follower.wake();
+  signal.addEventListener("abort", onAbort);
+  try {
+    while (!signal.aborted) {
+      if (follower.isOverrun) {
+        throw new CodedError("resourceExhausted", "Cannot follow the log: the reader is too slow");
+      }
+      yield* follower.waiting.splice(0);
+      if (follower.waiting.length > 0 || signal.aborted || follower.isOverrun) continue;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      follower.wake = resolve;
+      await promise;
     }
-    yield* follower.waiting.splice(0);
-    if (follower.waiting.length > 0 || signal.aborted || follower.isOverrun) continue;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    follower.wake = resolve;
-    signal.addEventListener("abort", () => resolve(), { once: true });
-    await promise;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }
