@@ -9,7 +9,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import type { Kind, Metadata } from "../resource.ts";
 import type { RawResource } from "./raw_resource.ts";
-import { tombstoneMetadata } from "./resource_wire.ts";
+import { tombstoneMetadata } from "./tombstone.ts";
 import type { ResourceDraft, State, StateEvent } from "./state.ts";
 
 /** A state under test and how to let go of it. */

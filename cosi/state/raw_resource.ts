@@ -9,13 +9,9 @@
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import type { Metadata } from "../resource.ts";
 import { ProtoReader } from "./proto_bytes.ts";
-import {
-  encodeResource,
-  messageOf,
-  readResource,
-  type ResourceWire,
-  tombstoneMetadata,
-} from "./resource_wire.ts";
+import { readResource } from "./resource_reader.ts";
+import { encodeResource, messageOf, type ResourceWire } from "./resource_wire.ts";
+import { tombstoneMetadata } from "./tombstone.ts";
 
 const NOTHING = new Uint8Array(0);
 

@@ -10,7 +10,7 @@ import { CodedError } from "../../base/errors.ts";
 import type { Phase, Ref } from "../resource.ts";
 import type { LabelOp, LabelQuery, LabelTerm } from "./label_query.ts";
 import { BYTES, ProtoReader, VARINT } from "./proto_bytes.ts";
-import { parsePhase, readResource } from "./resource_wire.ts";
+import { parsePhase, readResource } from "./resource_reader.ts";
 import type { ResourceDraft } from "./state.ts";
 
 /** A request that names one resource: Get, Teardown, Destroy and TeardownAndDestroy. */

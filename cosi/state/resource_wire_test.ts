@@ -10,7 +10,7 @@ import {
 import type { Metadata } from "../resource.ts";
 import { decodeEvents, encodeEvent } from "./event_wire.ts";
 import { RawResource } from "./raw_resource.ts";
-import { tombstoneMetadata } from "./resource_wire.ts";
+import { tombstoneMetadata } from "./tombstone.ts";
 
 /** A sequence of numbers that a seed replays. */
 function chance(seed: number): (below: number) => number {

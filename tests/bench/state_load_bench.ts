@@ -10,7 +10,7 @@
  */
 
 import { parseArgs } from "node:util";
-import { tombstoneMetadata } from "../../cosi/state/resource_wire.ts";
+import { tombstoneMetadata } from "../../cosi/state/tombstone.ts";
 import { openState } from "../../cosi/state/core.ts";
 import type { LabelQuery } from "../../cosi/state/label_query.ts";
 import { openSqliteStore } from "../../cosi/store/sqlite.ts";
