@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers";
 import { codeOf } from "../base/errors.ts";
 import { silentLogger } from "../base/log.ts";
 import { randomNodeAddress, SERVER_ADDRESS } from "./addresses.ts";
@@ -12,6 +13,8 @@ interface Pair {
   readonly server: Device;
   readonly machine: Device;
   readonly machineAddress: string;
+  readonly serverKey: string;
+  readonly machineKey: string;
 }
 
 /** A server and a machine that knows where the server is, not the other way round. */
@@ -38,7 +41,13 @@ async function withPair(run: (pair: Pair) => Promise<void>): Promise<void> {
       endpoint: `127.0.0.1:${server.port}`,
       keepaliveSeconds: 25,
     });
-    await run({ server, machine, machineAddress });
+    await run({
+      server,
+      machine,
+      machineAddress,
+      serverKey: serverKey.privateKey,
+      machineKey: machineKey.publicKey,
+    });
   } finally {
     await machine.close();
     await server.close();
@@ -87,6 +96,35 @@ Deno.test("startDevice() dials the machine once it has come", () =>
     const stats = (await server.peers.stats()).get("m");
     assert.ok(stats !== undefined && stats.lastHandshakeMs > 0);
     assert.equal(stats.endpoint, `127.0.0.1:${machine.port}`);
+  }));
+
+Deno.test("startDevice() goes to machines that it knew before it was started again", () =>
+  withPair(async ({ server, machine, machineAddress, serverKey, machineKey }) => {
+    const listener = await machine.net.listen(1);
+    const [first, { stream }] = await Promise.all([
+      server.net.dial(machineAddress, 1),
+      acceptOne(listener),
+    ]);
+    const { endpoint = "" } = (await server.peers.stats()).get("m") ?? {};
+    await server.close();
+    const again = await startDevice({
+      port: server.port,
+      bindAddress: "127.0.0.1",
+      log: silentLogger,
+      privateKey: serverKey,
+      address: SERVER_ADDRESS,
+    });
+    await again.peers.put("m", { publicKey: machineKey, allowedIp: machineAddress, endpoint });
+    // The machine has nothing to send and would not notice by itself.
+    const deadline = Date.now() + 30_000;
+    while (!((await again.peers.stats()).get("m")?.lastHandshakeMs ?? 0)) {
+      assert.ok(Date.now() < deadline, "No handshake");
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await again.close();
+    first.close();
+    stream.close();
+    listener.close();
   }));
 
 Deno.test("dial() says that the port is closed", () =>

@@ -71,6 +71,7 @@ export function createPeerTable(
       if (endpoint !== undefined && before?.config.endpoint !== config.endpoint || !isSame) {
         peer.endpoint = endpoint ?? peer.endpoint;
       }
+      if (!isSame && endpoint !== undefined) core.wakePeer(peer);
       peer.setKeepalive((config.keepaliveSeconds ?? 0) * 1000);
     },
     remove(id) {

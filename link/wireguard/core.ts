@@ -9,9 +9,10 @@
  * @module
  */
 
-import { addressKey, type RandomBytes } from "../addresses.ts";
+import { addressKey } from "../addresses.ts";
 import type { Timer, TimerQueue } from "../timers.ts";
 import { MacChecker, type Source } from "./cookies.ts";
+import type { CoreCounters, CoreOptions } from "./core_options.ts";
 import {
   consumeInitiation,
   consumeResponse,
@@ -36,45 +37,13 @@ import { Peer, type PeerHost } from "./peer.ts";
 import { TAG_SIZE } from "./primitives.ts";
 import { Session } from "./session.ts";
 
-/** Counters of a device; they only grow. */
-export interface CoreCounters {
-  /** Datagrams that are no WireGuard message. */
-  malformed: number;
-  /** Handshake messages without a valid first MAC, from unknown peers, or forged. */
-  refusedHandshakes: number;
-  /** Transport messages without a session, forged or repeated. */
-  refusedTransports: number;
-  /** Initiations that were dropped, or answered with a cookie, because too many came. */
-  deferredHandshakes: number;
-  /** Inner packets with a foreign source or destination, or no IPv6 packet. */
-  refusedPackets: number;
-}
-
-/** What a core is made of. */
-export interface CoreOptions {
-  readonly identity: LocalIdentity;
-  /** Our own inner address, 16 bytes. */
-  readonly address: Uint8Array;
-  readonly timers: TimerQueue;
-  /** A time that never goes back. */
-  nowMs(): number;
-  /** The wall clock, which a peer's clock of an earlier run is compared with. */
-  wallMs(): number;
-  readonly random: RandomBytes;
-  /** Sends a datagram; the core does not use its memory again. */
-  send(datagram: Uint8Array, endpoint: Source): void;
-  /** Takes an inner packet, checked as the invariant says. */
-  deliver(packet: Uint8Array): void;
-  /** Runs something after the packets that have already come in. */
-  defer(run: () => void): void;
-}
-
 /** How long initiations are worked off at a stretch. */
 const SLICE_MS = 2;
 /** Data that comes in at the same time gets this many times as long as initiations do. */
 const DATA_SHARE = 4;
 /** The same under a storm. */
 const STORM_DATA_SHARE = 19;
+const WAKE_SPACING_MS = 0.5;
 /** Forgotten when it grows beyond this; it fills again with the next packets. */
 const KNOWN_HOSTS_LIMIT = 50_000;
 
@@ -108,6 +77,7 @@ export class WireguardCore implements PeerHost {
   readonly #byAddress = new Map<string, Peer>();
   /** Where peers were seen; under a storm they are answered before strangers. */
   readonly #knownHosts = new Set<string>();
+  #wakeMs = 0;
   #isWorking = false;
   /** Transport messages since the last slice of initiations. */
   #transports = 0;
@@ -144,6 +114,16 @@ export class WireguardCore implements PeerHost {
     const key = keyOf(peer.identity.publicKey);
     if (this.#byKey.get(key) === peer) this.#byKey.delete(key);
     if (this.#byAddress.get(peer.addressKey) === peer) this.#byAddress.delete(peer.addressKey);
+  }
+
+  /**
+   * Goes to a peer whose endpoint is known from before a restart: it would keep on sending under
+   * keys that nobody has any more, for up to two minutes.
+   */
+  wakePeer(peer: Peer): void {
+    // Thousands of them are spread over time, or their answers would not fit the socket's buffer.
+    this.#wakeMs = Math.max(this.nowMs(), this.#wakeMs + WAKE_SPACING_MS);
+    peer.startHandshakeAt(this.#wakeMs);
   }
 
   /** Whether there is a peer with an inner address. */
