@@ -19,6 +19,7 @@ export interface StoredLine {
 export interface MachineFile {
   /** Runs changes that become durable together or not at all. */
   atomically<T>(work: () => T): T;
+  hasEvent(machine: string, id: string): boolean;
   /** False for an event that is there already. */
   insertEvent(
     machine: string,
@@ -126,6 +127,12 @@ class SqliteMachineFile implements MachineFile {
       this.#database.exec("ROLLBACK");
       throw error;
     }
+  }
+
+  hasEvent(machine: string, id: string): boolean {
+    return this.#prepare(
+      "SELECT 1 FROM records WHERE machine = ? AND kind = ? AND record_key = ?",
+    ).get(machine, EVENT, id) !== undefined;
   }
 
   insertEvent(

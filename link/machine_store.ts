@@ -46,6 +46,7 @@ export interface ReadLogOptions {
 
 /** The store. */
 export interface MachineStore {
+  hasEvent(machine: string, id: string): Promise<boolean>;
   /** Stores an event; one with an ID that the machine sent before is not stored again. */
   putEvent(machine: string, id: string, typeUrl: string, value: Uint8Array): Promise<void>;
   /** Stores a line; one with the `seq` and `clock` of a line before it is not stored again. */
@@ -80,6 +81,7 @@ export function openMachineStore(options: MachineStoreOptions): MachineStore {
     if (ofAll > 0) onRemoved("totalSize", ofAll);
   };
   return {
+    hasEvent: (machine, id) => Promise.try(() => file.hasEvent(machine, id)),
     putEvent: (machine, id, typeUrl, value) =>
       Promise.try(() =>
         file.atomically(() => {

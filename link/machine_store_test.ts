@@ -42,6 +42,10 @@ Deno.test("the store gives each machine's lines in the order of their coming", a
   for (const line of ["1", "2", "3"]) await store.putLogLine("m", line);
   await store.putLogLine("other", "x");
   await store.putEvent("m", "id", "machine.TaskEvent", Uint8Array.of(1));
+  deepStrictEqual([await store.hasEvent("m", "id"), await store.hasEvent("other", "id")], [
+    true,
+    false,
+  ]);
   deepStrictEqual(await linesOf(store, "m"), ["1", "2", "3"]);
   deepStrictEqual(await linesOf(store, "m", 2), ["2", "3"]);
   deepStrictEqual(await linesOf(store, "m", 9), ["1", "2", "3"]);

@@ -13,6 +13,7 @@ import type { StateCore } from "../cosi/state/core.ts";
 import { type EventPort, statusOf } from "../link/events.ts";
 import type { KernelLogPort } from "../link/kmsg.ts";
 import { MachineStatusSnapshotSpec_PowerStage as PowerStage } from "../proto/gen/omni/specs_pb.ts";
+import type { MachineStatusEvent } from "../proto/gen/talos/machine_pb.ts";
 import { LABEL_MACHINE_ADDRESS } from "../resources/labels.ts";
 import { Machine } from "../resources/machine/machine.ts";
 import { MachineStatusSnapshot } from "../resources/machine/machine_status_snapshot.ts";
@@ -21,6 +22,8 @@ import { listResources, peekResource } from "./typed_state.ts";
 
 /** Keeps what machines report, beside the state. */
 export interface ReportStore {
+  /** Whether an event is stored: one that the machine delivers again says nothing new. */
+  hasEvent(machine: string, id: string): Promise<boolean>;
   /** Stores an event; one that is stored already is not stored again. */
   putEvent(machine: string, id: string, typeUrl: string, value: Uint8Array): Promise<void>;
   /** Stores a line of a kernel log. */
@@ -42,17 +45,25 @@ export function createMachineReports(state: StateCore, store: ReportStore): Mach
       if (machine === undefined) {
         throw new CodedError("permissionDenied", "Cannot publish: the address is no machine's");
       }
-      if (event.id !== "" && event.value.length > 0) {
-        await store.putEvent(machine, event.id, event.typeUrl, event.value);
-      }
+      const isStorable = event.id !== "" && event.value.length > 0;
+      if (isStorable && await store.hasEvent(machine, event.id)) return;
+      // The event is stored last: until then it is new when it comes again.
       const machineStatus = statusOf(event);
-      if (machineStatus === undefined) return;
-      const stored = peekResource(state, MachineStatusSnapshot, machine);
-      const { powerStage = PowerStage.NONE, bootId = "" } = stored?.spec ?? {};
-      await putResource(state, MachineStatusSnapshot, {
-        id: machine,
-        spec: { machineStatus, powerStage, bootId },
-      });
+      if (machineStatus !== undefined) await putStatus(state, machine, machineStatus);
+      if (isStorable) await store.putEvent(machine, event.id, event.typeUrl, event.value);
     },
   };
+}
+
+async function putStatus(
+  state: StateCore,
+  machine: string,
+  machineStatus: MachineStatusEvent,
+): Promise<void> {
+  const stored = peekResource(state, MachineStatusSnapshot, machine);
+  const { powerStage = PowerStage.NONE, bootId = "" } = stored?.spec ?? {};
+  await putResource(state, MachineStatusSnapshot, {
+    id: machine,
+    spec: { machineStatus, powerStage, bootId },
+  });
 }
