@@ -35,13 +35,20 @@ const RELOAD_AFTER_MS = 1000;
 export function listenTls(options: TlsListenerOptions): StreamListener {
   const files = new CertificateFiles(options);
   const tcp = listenTcp(options);
-  const ready = new MessageQueue<IncomingStream>(() => {}, () => tcp.close());
+  const ready = new MessageQueue<IncomingStream>(() => {}, () => close());
   let handshakes = 0;
+  let closed = false;
+  const close = (): void => {
+    closed = true;
+    tcp.close();
+    ready.end();
+  };
   const encrypt = async (incoming: IncomingStream): Promise<void> => {
     handshakes++;
     try {
       const stream = await wrapTlsServer(incoming.stream, files.current());
-      ready.push({ ...incoming, stream });
+      if (closed) stream.close();
+      else ready.push({ ...incoming, stream });
     } catch {
       // Strangers fail handshakes all day; the stream is closed already.
     } finally {
@@ -57,10 +64,7 @@ export function listenTls(options: TlsListenerOptions): StreamListener {
   })();
   return {
     port: tcp.port,
-    close: () => {
-      tcp.close();
-      ready.end();
-    },
+    close,
     [Symbol.asyncIterator]: () => ready,
   };
 }
