@@ -105,7 +105,9 @@ export const DEFAULT_LIMITS: Limits = {
   maxSettingsPer10s: 100,
   // Bandwidth estimators send a PING each round trip, but only while data flows.
   maxPingsPer10s: 200,
+  // Browsers of old sent a few PRIORITY frames a request; nobody here needs either kind.
   maxIgnoredPer10s: 1000,
+  // Some clients end a stream's data with one; it has no other use.
   maxEmptyFramesPer10s: 100,
   // Small updates are normal at the end of small messages, so the count is high.
   maxSmallWindowUpdatesPer10s: 20_000,
@@ -113,13 +115,19 @@ export const DEFAULT_LIMITS: Limits = {
   maxConnections: 20_000,
   // Many machines share an address behind a translating router.
   maxConnectionsPerPeer: 4096,
+  // Several round trips of a bad line; a stranger holds a connection no longer without a word.
   prefaceTimeoutMs: 10_000,
+  // Lost packets stop a stream for some seconds at most; a minute without a byte is no accident.
   requestStallMs: 60_000,
   writeStallMs: 60_000,
+  // A reader that works through a large message opens its window late, but within minutes.
   windowStallMs: 300_000,
   // Clients dial again by themselves; machines keep theirs busy with a stream.
   idleMs: 1_800_000,
+  // A machine that vanished without closing is found within a minute and a half, and 10,000 idle
+  // connections cost 170 PING frames a second.
   keepaliveMs: 60_000,
+  // What gRPC implementations wait by default.
   keepaliveTimeoutMs: 20_000,
 };
 
