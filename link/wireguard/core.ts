@@ -36,6 +36,7 @@ import {
 import { Peer, type PeerHost } from "./peer.ts";
 import { TAG_SIZE } from "./primitives.ts";
 import { Session } from "./session.ts";
+import { WakeQueue } from "./wake_queue.ts";
 
 /** How long initiations are worked off at a stretch. */
 const SLICE_MS = 2;
@@ -43,7 +44,6 @@ const SLICE_MS = 2;
 const DATA_SHARE = 4;
 /** The same under a storm. */
 const STORM_DATA_SHARE = 19;
-const WAKE_SPACING_MS = 0.5;
 /** Forgotten when it grows beyond this; it fills again with the next packets. */
 const KNOWN_HOSTS_LIMIT = 50_000;
 
@@ -73,11 +73,11 @@ export class WireguardCore implements PeerHost {
   readonly #indices = new Map<number, Indexed>();
   readonly #queue = new HandshakeQueue();
   readonly #pause: Timer;
+  readonly #wake: WakeQueue;
   readonly #byKey = new Map<string, Peer>();
   readonly #byAddress = new Map<string, Peer>();
   /** Where peers were seen; under a storm they are answered before strangers. */
   readonly #knownHosts = new Set<string>();
-  #wakeMs = 0;
   #isWorking = false;
   /** Transport messages since the last slice of initiations. */
   #transports = 0;
@@ -87,6 +87,7 @@ export class WireguardCore implements PeerHost {
     this.timers = options.timers;
     this.#identity = options.identity;
     this.#ownAddressKey = addressKey(options.address);
+    this.#wake = new WakeQueue(options.timers, () => options.nowMs());
     this.#pause = options.timers.create(() => this.#continueWork());
     this.#checker = new MacChecker(options.identity.publicKey, options.random);
   }
@@ -121,9 +122,7 @@ export class WireguardCore implements PeerHost {
    * keys that nobody has any more, for up to two minutes.
    */
   wakePeer(peer: Peer): void {
-    // Thousands of them are spread over time, or their answers would not fit the socket's buffer.
-    this.#wakeMs = Math.max(this.nowMs(), this.#wakeMs + WAKE_SPACING_MS);
-    peer.startHandshakeAt(this.#wakeMs);
+    this.#wake.add(peer);
   }
 
   /** Whether there is a peer with an inner address. */
@@ -347,6 +346,7 @@ export class WireguardCore implements PeerHost {
       this.#knownHosts.add(source.hostname);
     }
     peer.authenticatedReceived(nowMs);
+    this.#wake.heard(peer);
   }
 
   #deliver(peer: Peer, packet: Uint8Array): void {

@@ -106,12 +106,6 @@ export class Peer {
     this.#sendInitiation(nowMs);
   }
 
-  /** Starts a handshake at a time, unless the peer is heard of before. */
-  startHandshakeAt(atMs: number): void {
-    this.#newHandshakeAtMs = Math.min(this.#newHandshakeAtMs, atMs);
-    this.#arm();
-  }
-
   /** Keeps a packet until there is a session. */
   enqueue(packet: Uint8Array): void {
     if (this.waiting.length >= QUEUE_LIMIT) this.waiting.shift();
