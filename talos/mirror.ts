@@ -50,12 +50,18 @@ type StateClient = Client<typeof State>;
 
 const DEFINITIONS = { namespace: "meta", type: "ResourceDefinitions.meta.cosi.dev" } as const;
 
+/** News that wait to be taken; a machine is not read on while there are more. */
+const WAITING_EVENTS = 1_000;
+
+/** Resources of one kind that a machine can have; what has more is no machine. */
+const RESOURCES_OF_A_KIND = 10_000;
+
 /**
  * Follows several kinds until the signal aborts. Every kind gives one `snapshot` or `absent` first;
  * after the last of them comes one `complete`.
  *
  * @throws CodedError of the first stream that ends: the caller opens all of them again, since the
- *   copies may be behind.
+ *   copies may be behind; `resourceExhausted` for a machine that lists without end.
  */
 export async function* mirrorMachine(
   state: StateClient,
@@ -67,15 +73,22 @@ export async function* mirrorMachine(
   const stop = new AbortController();
   const combined = AbortSignal.any([signal, stop.signal]);
   let wake = Promise.withResolvers<void>();
+  let room = Promise.withResolvers<void>();
   let failure: unknown;
   let missing = kinds.length;
-  const push = (event: MirrorEvent): void => {
+  const take = (): MirrorEvent[] => {
+    room.resolve();
+    room = Promise.withResolvers();
+    return queue.splice(0);
+  };
+  const push = (event: MirrorEvent): Promise<void> | undefined => {
     queue.push(event);
     if (event.kind === "snapshot" || event.kind === "absent") missing -= 1;
     if (missing === 0 && event.kind !== "put" && event.kind !== "gone") {
       queue.push({ kind: "complete" });
     }
     wake.resolve();
+    return queue.length < WAITING_EVENTS ? undefined : room.promise;
   };
   const follow = async (kind: MirroredKind): Promise<void> => {
     try {
@@ -87,7 +100,7 @@ export async function* mirrorMachine(
   };
   const tasks = kinds.map((kind) => {
     if (known.has(kind.type.toLowerCase())) return follow(kind);
-    push({ kind: "absent", of: kind });
+    void push({ kind: "absent", of: kind });
     return Promise.resolve();
   });
   // A machine that knows none of the kinds has no stream whose end would be noticed.
@@ -95,7 +108,7 @@ export async function* mirrorMachine(
   signal.addEventListener("abort", onAbort);
   try {
     while (!signal.aborted) {
-      if (queue.length > 0) yield queue.splice(0);
+      if (queue.length > 0) yield take();
       else if (failure !== undefined) throw failure;
       else await wake.promise;
       wake = Promise.withResolvers<void>();
@@ -104,6 +117,7 @@ export async function* mirrorMachine(
   } finally {
     signal.removeEventListener("abort", onAbort);
     stop.abort();
+    room.resolve();
     await Promise.all(tasks);
   }
 }
@@ -115,6 +129,7 @@ async function registeredTypes(state: StateClient, signal: AbortSignal): Promise
   for await (const { resource } of state.list(DEFINITIONS, { signal: timeout })) {
     const id = resource?.metadata?.id;
     if (id !== undefined) types.add(id);
+    if (types.size > RESOURCES_OF_A_KIND) throw endless("types");
   }
   return types;
 }
@@ -122,7 +137,7 @@ async function registeredTypes(state: StateClient, signal: AbortSignal): Promise
 async function followKind(
   state: StateClient,
   kind: MirroredKind,
-  push: (event: MirrorEvent) => void,
+  push: (event: MirrorEvent) => Promise<void> | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const request = { ...kind, apiVersion: 1, options: { bootstrapContents: true } };
@@ -131,17 +146,23 @@ async function followKind(
     for (const event of events) {
       if (event.eventType === EventType.ERRORED) throw brokenWatch(kind, event);
       if (event.eventType === EventType.BOOTSTRAPPED) {
-        push({ kind: "snapshot", of: kind, resources: bootstrap ?? [] });
+        await push({ kind: "snapshot", of: kind, resources: bootstrap ?? [] });
         bootstrap = undefined;
         continue;
       }
       const change = mirrorEvent(kind, event);
       if (change === undefined) continue;
-      if (bootstrap === undefined) push(change);
+      if (bootstrap === undefined) await push(change);
       else if (change.kind === "put") bootstrap.push(change.resource);
+      if ((bootstrap?.length ?? 0) > RESOURCES_OF_A_KIND) throw endless(kind.type);
     }
   }
   if (!signal.aborted) throw new CodedError("unavailable", `Watch of ${kind.type} ended`);
+}
+
+function endless(what: string): CodedError {
+  const rule = `more than ${RESOURCES_OF_A_KIND} resources`;
+  return new CodedError("resourceExhausted", `Cannot follow the machine: ${what} has ${rule}`);
 }
 
 function brokenWatch(kind: MirroredKind, event: WireEvent): CodedError {
