@@ -305,6 +305,24 @@ Deno.test("rawStream() is held back by a server that does not read", async () =>
   await stop(running);
 });
 
+Deno.test("createRpcServer() begins a stream of replies with the request, not with its end", async () => {
+  const running = start();
+  const channel = channelTo(running.listener.port);
+  const stream = channel.rawStream("/test.Echo/Endless");
+  await stream.send(new Uint8Array(3));
+  assert.equal((await stream.messages.next()).value?.length, 3);
+  // A second request is one too many.
+  await stream.send(new Uint8Array(3));
+  await assert.rejects(
+    async () => {
+      for await (const _ of stream.messages);
+    },
+    { code: "internal" },
+  );
+  channel.close();
+  await stop(running);
+});
+
 Deno.test("serverSink sends all messages in order of sending", async () => {
   const running = start();
   const channel = channelTo(running.listener.port);

@@ -11,6 +11,7 @@ import { decompressSlowly, decompressUsual, MAX_GROWTH } from "./compression.ts"
 import type { H2Stream } from "./h2_stream.ts";
 import { MessageQueue } from "./message_queue.ts";
 import { type MessageFault, MessageReader, type MessageTarget } from "./message_reader.ts";
+import type { MethodType } from "./service.ts";
 import { Code } from "./status.ts";
 
 /** What a call learns from its {@linkcode RequestIntake}. */
@@ -44,6 +45,12 @@ export class RequestIntake implements MessageTarget {
   wasCompressed = false;
   #reader: MessageReader | undefined;
   #request: Uint8Array | undefined;
+  /**
+   * Whether a single request is handed on with the end of the stream. A stream of replies begins
+   * with the request itself, as it does in other servers: a client may leave its side open.
+   */
+  readonly #awaitsEnd: boolean;
+  #sawRequest = false;
   #queuedBytes = 0;
   #heldBytes = 0;
   #owedBytes = 0;
@@ -56,13 +63,16 @@ export class RequestIntake implements MessageTarget {
   constructor(
     stream: H2Stream,
     encoding: string | undefined,
-    takesMany: boolean,
+    type: MethodType,
     events: IntakeEvents,
   ) {
     this.#stream = stream;
     this.#encoding = encoding;
     this.#events = events;
-    if (takesMany) this.requests = new MessageQueue((bytes) => this.#taken(bytes), () => {});
+    this.#awaitsEnd = type === "unary";
+    if (type === "client_stream" || type === "bidi_stream") {
+      this.requests = new MessageQueue((bytes) => this.#taken(bytes), () => {});
+    }
   }
 
   /** Whether part of a request is there. */
@@ -90,10 +100,10 @@ export class RequestIntake implements MessageTarget {
     if (this.#over) return;
     if (this.isPartial) return this.#fault("A truncated message");
     if (this.requests !== undefined) return this.requests.end();
+    if (!this.#sawRequest) return this.#fault("A request without a message");
     const request = this.#request;
-    if (request === undefined) return this.#fault("A request without a message");
     this.#request = undefined;
-    this.#events.onRequest(request);
+    if (request !== undefined) this.#events.onRequest(request);
   }
 
   /** The call is over: lets go of everything. */
@@ -170,9 +180,11 @@ export class RequestIntake implements MessageTarget {
       if (this.#encoding !== undefined) (this.#compressedFlags ??= []).push(compressed);
       this.#queuedBytes += message.length;
       requests.push(message);
-    } else if (this.#request === undefined) {
+    } else if (!this.#sawRequest) {
+      this.#sawRequest = true;
       this.wasCompressed = compressed;
-      this.#request = message;
+      if (this.#awaitsEnd) this.#request = message;
+      else this.#events.onRequest(message);
     } else this.#fault("More than one message for a call that takes one");
   }
 

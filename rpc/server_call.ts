@@ -44,10 +44,6 @@ export function refuseCall(
   ]);
 }
 
-function takesMany({ handler }: ServiceMethod): boolean {
-  return "clientStream" in handler || "bidi" in handler;
-}
-
 /** A running call. It is its handler's context, its stream's user and its own sink. */
 export class ServerCall implements CallContext, StreamEvents, MessageSink, IntakeEvents {
   readonly #environment: CallEnvironment;
@@ -85,7 +81,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
     this.#method = method;
     this.#fields = block.fields;
     const encoding = block.known[Known.Encoding];
-    this.#intake = new RequestIntake(stream, encoding, takesMany(method), this);
+    this.#intake = new RequestIntake(stream, encoding, method.type, this);
     this.#acceptsGzip = block.known[Known.AcceptEncoding]?.includes("gzip") ?? false;
     environment.observer.callStarted?.(method);
     stream.events = this;
