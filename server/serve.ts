@@ -75,6 +75,28 @@ export async function startServer(
     fail: (error) => stop.signal.aborted || failure.reject(error),
     cleanup,
   };
+  try {
+    const ports = await startParts(context);
+    const running = cleanup.move();
+    return {
+      ...ports,
+      failed: failure.promise,
+      close: async () => {
+        stop.abort();
+        await running.disposeAsync();
+      },
+    };
+  } catch (error) {
+    // Loops in the background end by it; what they work on is released after that.
+    stop.abort();
+    throw error;
+  }
+}
+
+async function startParts(
+  context: Context,
+): Promise<Pick<Server, "apiPort" | "provisionPort">> {
+  const { config, log } = context;
   const apiPort = openApiPort(context);
   const { state, backend } = await startState(context, apiPort);
   const material = await seedState(state, config, { version: VERSION, random: secureRandom });
@@ -85,16 +107,7 @@ export async function startServer(
   log.info("server started", {
     address: formatHostPort({ ...config.api.bindAddress, port: apiPort.port }),
   });
-  const running = cleanup.move();
-  return {
-    apiPort: apiPort.port,
-    provisionPort,
-    failed: failure.promise,
-    close: async () => {
-      stop.abort();
-      await running.disposeAsync();
-    },
-  };
+  return { apiPort: apiPort.port, provisionPort };
 }
 
 async function startState(context: Context, apiPort: ApiPort): Promise<WatchedState> {
