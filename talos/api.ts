@@ -62,6 +62,8 @@ export interface TalosApi {
   etcdMembers(target: TalosTarget, options?: TalosCallOptions): Promise<readonly EtcdMember[]>;
   /** Hands the leadership on, if this machine has it, and takes its own member out. */
   etcdLeave(target: TalosTarget, options?: TalosCallOptions): Promise<void>;
+  /** Takes another member out; etcd refuses it where its quorum would be lost. */
+  etcdRemoveMember(target: TalosTarget, id: bigint, options?: TalosCallOptions): Promise<void>;
   /** Writes a key of META; `value` may be a secret. */
   metaWrite(
     target: TalosTarget,
@@ -145,6 +147,9 @@ export function createTalosApi(sessions: TalosSessions): TalosApi {
       const client = machine(target);
       await client.etcdForfeitLeadership({}, bounded(options, ETCD_TIMEOUT_MS));
       await client.etcdLeaveCluster({}, bounded(options, ETCD_TIMEOUT_MS));
+    },
+    etcdRemoveMember: async (target, memberId, options) => {
+      await machine(target).etcdRemoveMemberByID({ memberId }, bounded(options, ETCD_TIMEOUT_MS));
     },
     metaWrite: async (target, key, value, options) => {
       await machine(target).metaWrite({ key, value }, bounded(options));

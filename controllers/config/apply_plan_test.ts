@@ -26,6 +26,7 @@ const FACTS: ConfigStatusFacts = {
   isConnected: true,
   stage: Stage.MACHINE_STAGE_MAINTENANCE,
   otherEtcdMembers: 0,
+  etcdPeer: undefined,
   target: { machineId: ID, address: "fdae::2", boot: "boot-1" },
 };
 

@@ -21,6 +21,7 @@ import type { Resource } from "../../cosi/resource.ts";
 import type { RuntimeMachineStage as Stage } from "../../proto/gen/talos/resource/enums_pb.ts";
 import { ClusterBootstrapStatus } from "../../resources/cluster/cluster_bootstrap_status.ts";
 import { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
+import { ClusterMachineIdentity } from "../../resources/cluster/cluster_machine_identity.ts";
 import { NodeForceDestroyRequest } from "../../resources/cluster/node_force_destroy_request.ts";
 import { ClusterMachineConfig } from "../../resources/config/cluster_machine_config.ts";
 import { ClusterMachineConfigStatus } from "../../resources/config/cluster_machine_config_status.ts";
@@ -37,15 +38,26 @@ import { TalosSessionStatus } from "../../resources/talos/talos_session_status.t
 import { type ConfigDocument, parseDocuments, V1ALPHA1 } from "../../talos/config/documents.ts";
 import type { TalosApi } from "../../talos/api.ts";
 import type { TalosTarget } from "../../talos/target.ts";
-import { gatherTargetFacts, TARGET_INPUTS, targetOf } from "../talos/target.ts";
+import { findTarget, gatherTargetFacts, TARGET_INPUTS, targetOf } from "../talos/target.ts";
 import { planApply } from "./apply_plan.ts";
-import type { ApplyAction, ConfigAction, ConfigStatusFacts } from "./config_facts.ts";
+import type {
+  ApplyAction,
+  ConfigAction,
+  ConfigStatusFacts,
+  EtcdPeer,
+  ResetAction,
+} from "./config_facts.ts";
 import { planReset } from "./reset_plan.ts";
 
 /** The calls on machines that are made here. */
 export type ConfigPort = Pick<
   TalosApi,
-  "readConfiguration" | "applyConfiguration" | "reset" | "etcdLeave"
+  | "readConfiguration"
+  | "applyConfiguration"
+  | "reset"
+  | "etcdLeave"
+  | "etcdMembers"
+  | "etcdRemoveMember"
 >;
 
 const MAPPED = [
@@ -57,6 +69,7 @@ const MAPPED = [
   byLabel(TalosMachineStatus, LABEL_MIRROR_MACHINE),
   // A call that fails because of it is made again anyway.
   readOnly(ClusterBootstrapStatus),
+  readOnly(ClusterMachineIdentity),
   ...TARGET_INPUTS,
 ] as const;
 
@@ -79,7 +92,7 @@ export function clusterMachineConfigStatusController(
         case "check":
           return requireUnconfigured(talos, action.target, signal);
         case "reset":
-          return reset(talos, action.target, action.leavesEtcd, signal);
+          return reset(talos, action, signal);
       }
     },
   });
@@ -90,6 +103,7 @@ async function gatherConfigStatusFacts(
   reader: Reader<(typeof MAPPED)[number]["type"]>,
 ): Promise<ConfigStatusFacts> {
   const machine = await reader.find(Machine, id);
+  const others = await otherEtcdMachines(id, labels[LABEL_CLUSTER] ?? "", reader);
   const targetFacts = await gatherTargetFacts(id, reader);
   const boot = targetFacts.link?.spec.nodePublicKey ?? "";
   return {
@@ -100,23 +114,40 @@ async function gatherConfigStatusFacts(
     boot,
     isConnected: machine?.spec.connected ?? false,
     stage: await liveStage(id, boot, reader),
-    otherEtcdMembers: await countOtherEtcdMembers(id, labels[LABEL_CLUSTER] ?? "", reader),
+    otherEtcdMembers: others.length,
+    etcdPeer: await findEtcdPeer(id, others, reader),
     target: machine && targetOf(machine, targetFacts),
   };
 }
 
-/** Control planes that stay in the cluster; none of them has etcd before it was started. */
-async function countOtherEtcdMembers(
+/** Control planes that stay in the cluster and its etcd; none before etcd was started. */
+async function otherEtcdMachines(
   id: string,
   cluster: string,
   reader: Reader<typeof ClusterMachine | typeof ClusterBootstrapStatus>,
-): Promise<number> {
+): Promise<readonly string[]> {
   const status = await reader.find(ClusterBootstrapStatus, cluster);
-  if (status?.spec.bootstrapped !== true) return 0;
+  if (status?.spec.bootstrapped !== true) return [];
   const labels = { [LABEL_CLUSTER]: cluster, [LABEL_CONTROL_PLANE_ROLE]: "" };
   const controlPlanes = await reader.list(ClusterMachine, { labels });
-  return controlPlanes.filter(({ metadata }) => metadata.id !== id && metadata.phase === "running")
-    .length;
+  return controlPlanes.map(({ metadata }) => metadata)
+    .filter((metadata) => metadata.id !== id && metadata.phase === "running")
+    .map((metadata) => metadata.id);
+}
+
+async function findEtcdPeer(
+  id: string,
+  others: readonly string[],
+  reader: Reader<(typeof MAPPED)[number]["type"]>,
+): Promise<EtcdPeer | undefined> {
+  for (const other of others) {
+    const machine = await reader.find(Machine, other);
+    if (machine?.spec.connected !== true) continue;
+    const identity = await reader.find(ClusterMachineIdentity, id);
+    const target = await findTarget(machine, reader);
+    return { target, memberId: identity?.spec.etcdMemberId ?? 0n };
+  }
+  return undefined;
 }
 
 /** What a session with the machine's present boot tells: one with another boot tells what was. */
@@ -196,10 +227,27 @@ async function requireUnconfigured(
 
 async function reset(
   talos: ConfigPort,
-  target: TalosTarget,
-  leavesEtcd: boolean,
+  { target, leavesEtcd, etcdPeer }: ResetAction,
   signal: AbortSignal,
 ): Promise<void> {
-  if (leavesEtcd) await talos.etcdLeave(target, { signal });
+  if (leavesEtcd) await leaveEtcd(talos, target, etcdPeer, signal);
   await talos.reset(target, false, { signal });
+}
+
+/** Takes a machine out of etcd, through another member where it cannot do so itself. */
+async function leaveEtcd(
+  talos: ConfigPort,
+  target: TalosTarget,
+  peer: EtcdPeer | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await talos.etcdLeave(target, { signal });
+  } catch (error) {
+    if (peer === undefined) throw error;
+    // It has left by a call whose answer was lost, or its etcd is too sick to leave.
+    const members = await talos.etcdMembers(peer.target, { signal });
+    if (!members.some(({ id }) => id === peer.memberId)) return;
+    await talos.etcdRemoveMember(peer.target, peer.memberId, { signal });
+  }
 }

@@ -6,6 +6,7 @@ import { type Harness, startHarness } from "../../cosi/testing.ts";
 import { RuntimeMachineStage as Stage } from "../../proto/gen/talos/resource/enums_pb.ts";
 import { ClusterBootstrapStatus } from "../../resources/cluster/cluster_bootstrap_status.ts";
 import { ClusterMachine } from "../../resources/cluster/cluster_machine.ts";
+import { ClusterMachineIdentity } from "../../resources/cluster/cluster_machine_identity.ts";
 import { ClusterMachineConfig } from "../../resources/config/cluster_machine_config.ts";
 import { ClusterMachineConfigStatus } from "../../resources/config/cluster_machine_config_status.ts";
 import {
@@ -28,10 +29,20 @@ const ID = "1d4f0c6e-0000-4000-8000-000000000001";
 const CONTROLLER = "config.ClusterMachineConfigStatusController";
 const CONFIG = "version: v1alpha1\nmachine: {type: worker}\n";
 
+function memberOf(id: bigint) {
+  return { id, hostname: "", isLearner: false, peerUrls: [] };
+}
+
 /** A machine that may not hear what it is told, or keep its answer to itself. */
 function startFixture() {
   const calls: string[] = [];
-  const machine = { isMute: false, isDeaf: false, config: undefined as string | undefined };
+  const machine = {
+    isMute: false,
+    isDeaf: false,
+    config: undefined as string | undefined,
+    hasEtcd: true,
+    members: [] as readonly bigint[],
+  };
   const talos: ConfigPort = {
     readConfiguration: () => Promise.resolve(machine.config),
     applyConfiguration: (_target, config) => {
@@ -42,7 +53,14 @@ function startFixture() {
         : Promise.resolve();
     },
     reset: () => Promise.resolve(void calls.push("reset")),
-    etcdLeave: () => Promise.resolve(void calls.push("leave")),
+    etcdLeave: () => {
+      calls.push("leave");
+      return machine.hasEtcd
+        ? Promise.resolve()
+        : Promise.reject(new CodedError("unavailable", "etcd does not run"));
+    },
+    etcdMembers: () => Promise.resolve(machine.members.map(memberOf)),
+    etcdRemoveMember: (_target, id) => Promise.resolve(void calls.push(`remove ${id}`)),
   };
   const harness = startHarness(clusterMachineConfigStatusController({ talos }));
   return { calls, machine, harness };
@@ -174,4 +192,32 @@ Deno.test("a machine is not let go by what a session with its last boot told", a
     ({ metadata }) => strictEqual(metadata.annotations[ANNOTATION_RESET_IN_BOOT], "boot-2"),
   );
   deepStrictEqual(calls, ["apply", "reset"]);
+});
+
+Deno.test("a control plane whose etcd is gone or sick is taken out through another one", async () => {
+  for (const [members, expected] of [[[1n], []], [[1n, 2n], ["remove 2"]]] as const) {
+    const { calls, machine, harness } = startFixture();
+    await using _ = harness;
+    machine.hasEtcd = false;
+    machine.members = members;
+    const labels = { [LABEL_CLUSTER]: "c", [LABEL_CONTROL_PLANE_ROLE]: "" };
+    await harness.create(ClusterMachine, "another", {}, { labels });
+    await harness.create(Machine, "another", { managementAddress: "fdae::3", connected: true });
+    await harness.create(ClusterBootstrapStatus, "c", { bootstrapped: true });
+    await harness.create(ClusterMachineIdentity, ID, { etcdMemberId: 2n });
+    await createMachine(harness, labels);
+    await harness.eventually(
+      ClusterMachineConfigStatus,
+      ID,
+      ({ spec }) => strictEqual(spec.clusterMachineConfigSha256 === "", false),
+    );
+    await enterStage(harness, "boot-2", Stage.MACHINE_STAGE_RUNNING);
+    await harness.teardown(ClusterMachine, ID);
+    await harness.eventually(
+      ClusterMachineConfigStatus,
+      ID,
+      ({ metadata }) => strictEqual(metadata.annotations[ANNOTATION_RESET_IN_BOOT], "boot-2"),
+    );
+    deepStrictEqual(calls, ["apply", "leave", ...expected, "reset"]);
+  }
 });

@@ -31,16 +31,33 @@ export interface ConfigStatusFacts {
   readonly stage: Stage | undefined;
   /** Control planes that stay in the cluster and its etcd; 0 before etcd was started. */
   readonly otherEtcdMembers: number;
+  /** How the others see the machine's etcd; absent while none of them is connected. */
+  readonly etcdPeer: EtcdPeer | undefined;
   /** Absent for a machine that is gone. */
   readonly target: TalosTarget | undefined;
+}
+
+/** A control plane that stays, to be asked about the member of one that leaves. */
+export interface EtcdPeer {
+  readonly target: TalosTarget;
+  /** The member of the machine that leaves; 0 when it never told. */
+  readonly memberId: bigint;
 }
 
 /** What the machine must be told. */
 export type ConfigAction =
   | ApplyAction
-  | { readonly kind: "reset"; readonly target: TalosTarget; readonly leavesEtcd: boolean }
+  | ResetAction
   /** Makes sure that the machine, in maintenance, has not just taken a configuration. */
   | { readonly kind: "check"; readonly target: TalosTarget };
+
+/** A machine to take back. */
+export interface ResetAction {
+  readonly kind: "reset";
+  readonly target: TalosTarget;
+  readonly leavesEtcd: boolean;
+  readonly etcdPeer: EtcdPeer | undefined;
+}
 
 /** A configuration to apply. */
 export interface ApplyAction {

@@ -69,7 +69,12 @@ export function planReset(
     annotations: { ...annotations, [ANNOTATION_RESET_IN_BOOT]: boot },
     waiting,
     retryAfterMs: isInMaintenance ? 0 : RESET_LOOK_AGAIN_MS,
-    action: isInMaintenance ? { kind: "check", target } : { kind: "reset", target, leavesEtcd },
+    action: isInMaintenance ? { kind: "check", target } : {
+      kind: "reset",
+      target,
+      leavesEtcd,
+      etcdPeer: facts.etcdPeer,
+    },
   };
 }
 

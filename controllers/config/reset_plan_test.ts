@@ -38,6 +38,7 @@ const FACTS: ConfigStatusFacts = {
   isConnected: true,
   stage: Stage.MACHINE_STAGE_RUNNING,
   otherEtcdMembers: 2,
+  etcdPeer: undefined,
   target: { machineId: ID, address: "fdae::2", boot: "boot-2" },
 };
 
@@ -45,7 +46,12 @@ Deno.test("planReset() resets a machine that runs and remembers the boot", () =>
   const plan = planReset(WORKER, FACTS);
   strictEqual(plan.kind, "write");
   if (plan.kind !== "write") return;
-  deepStrictEqual(plan.action, { kind: "reset", target: FACTS.target, leavesEtcd: false });
+  deepStrictEqual(plan.action, {
+    kind: "reset",
+    target: FACTS.target,
+    leavesEtcd: false,
+    etcdPeer: undefined,
+  });
   strictEqual(plan.annotations?.[ANNOTATION_RESET_IN_BOOT], "boot-2");
 });
 
@@ -56,6 +62,7 @@ Deno.test("planReset() takes a control plane out of etcd unless it is the last",
       kind: "reset",
       target: FACTS.target,
       leavesEtcd,
+      etcdPeer: undefined,
     });
   }
 });
