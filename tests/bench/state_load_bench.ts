@@ -9,6 +9,7 @@
  * @module
  */
 
+import process from "node:process";
 import { parseArgs } from "node:util";
 import { tombstoneMetadata } from "../../cosi/state/tombstone.ts";
 import { openState } from "../../cosi/state/core.ts";
@@ -64,6 +65,7 @@ async function measure(path: string): Promise<void> {
   const start = performance.now();
   const state = await openState({ store: await openSqliteStore({ path, keys: KEYS }) });
   const loadedMs = performance.now() - start;
+  const { user, system } = process.cpuUsage();
   const { rss, heapUsed, external } = Deno.memoryUsage();
   const labelQueries: LabelQuery[] = [{
     terms: [
@@ -85,6 +87,7 @@ async function measure(path: string): Promise<void> {
   const figures: readonly (readonly [string, number, string])[] = [
     ["resources", total, "count"],
     ["load", loadedMs / 1000, "s"],
+    ["CPU time of both threads until then", (user + system) / 1e6, "s"],
     ["RSS after load", rss / 2 ** 20, "MiB"],
     ["heap after load", heapUsed / 2 ** 20, "MiB"],
     ["external after load", external / 2 ** 20, "MiB"],
