@@ -48,12 +48,7 @@ export function loadBalancerConfigController(addresses: BalancerAddresses): Cont
   return defineController({
     name: "cluster.LoadBalancerConfigController",
     primary: Cluster,
-    mapped: [
-      sameId(ClusterEndpoint),
-      sameId(LoadBalancerConfig),
-      readOnly(LoadBalancerConfig),
-      CLUSTER_MACHINES,
-    ],
+    mapped: [sameId(ClusterEndpoint), readOnly(LoadBalancerConfig), CLUSTER_MACHINES],
     output: LoadBalancerConfig,
     concurrency: 1,
     plansTeardown: true,

@@ -31,6 +31,7 @@ import { MachineConfigGenOption } from "../../resources/config/machine_config_ge
 import { LABEL_CLUSTER, LABEL_CONTROL_PLANE_ROLE } from "../../resources/labels.ts";
 import { MachineJoinConfig } from "../../resources/link/machine_join_config.ts";
 import { MachineInstallDiskStatus } from "../../resources/machine/machine_install_disk_status.ts";
+import { TalosConfig } from "../../resources/talos/talos_config.ts";
 import { bundleFromJson } from "../../talos/config/bundle.ts";
 import { parseContract, since } from "../../talos/config/contract.ts";
 import { generateConfig } from "../../talos/config/generate.ts";
@@ -51,6 +52,8 @@ export interface InstallImageSource {
 export interface ConfigFacts {
   readonly secrets: Resource<typeof ClusterSecret> | undefined;
   readonly version: Resource<typeof ClusterConfigVersion> | undefined;
+  /** With which the machine is called once it has its configuration. */
+  readonly credentials: Resource<typeof TalosConfig> | undefined;
   readonly balancer: Resource<typeof LoadBalancerConfig> | undefined;
   readonly joinConfig: Resource<typeof MachineJoinConfig> | undefined;
   readonly genOptions: Resource<typeof MachineConfigGenOption> | undefined;
@@ -62,6 +65,7 @@ export interface ConfigFacts {
 const MAPPED = [
   byPrimaryLabel(ClusterSecret, LABEL_CLUSTER),
   byPrimaryLabel(ClusterConfigVersion, LABEL_CLUSTER),
+  byPrimaryLabel(TalosConfig, LABEL_CLUSTER),
   byPrimaryLabel(LoadBalancerConfig, LABEL_CLUSTER),
   sameId(MachineJoinConfig),
   sameId(MachineConfigGenOption),
@@ -90,6 +94,7 @@ async function gatherConfigFacts(
   return {
     secrets: await reader.find(ClusterSecret, cluster),
     version: await reader.find(ClusterConfigVersion, cluster),
+    credentials: await reader.find(TalosConfig, cluster),
     balancer: await reader.find(LoadBalancerConfig, cluster),
     joinConfig: await reader.find(MachineJoinConfig, id),
     genOptions: await reader.find(MachineConfigGenOption, id),
@@ -108,6 +113,8 @@ export function planClusterMachineConfig(
   const { secrets, version, balancer, joinConfig, genOptions, installDisk, patches } = facts;
   if (version === undefined) return wait("the cluster's version contract is not known yet");
   if (secrets === undefined) return wait("the cluster has no secrets yet");
+  // From its configuration on a machine answers nobody without them.
+  if (facts.credentials === undefined) return wait("the cluster has no credentials yet");
   if (balancer === undefined) return wait("the cluster has no balancer port yet");
   if (joinConfig === undefined) return wait("the machine's join configuration is not made yet");
   if (patches === undefined) return wait("the machine's patches are not collected yet");

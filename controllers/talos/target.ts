@@ -27,7 +27,7 @@ export const TARGET_INPUTS = [
   sameId(MachineStatusSnapshot),
   sameId(ClusterMachine),
   sameId(Link),
-  // Credentials come before the first change of a machine that makes them matter.
+  // No machine gets a configuration before its cluster has credentials.
   readOnly(TalosConfig),
 ] as const;
 
