@@ -88,6 +88,10 @@ async function ownCertificate(
   if (known?.authority === os.crt && nowMs < known.renewAtMs) return known.pair;
   const pair = await issueMachineServerCertificate(os, { nowMs, ipAddresses: [SERVER_ADDRESS] });
   const renewAtMs = nowMs + MACHINE_SERVER_LIFETIME_MS / 2;
+  // Keys of clusters that are gone are not kept.
+  for (const [name, { renewAtMs: endMs }] of certificates) {
+    if (endMs <= nowMs) certificates.delete(name);
+  }
   certificates.set(cluster, { authority: os.crt, pair, renewAtMs });
   return pair;
 }
