@@ -7,8 +7,9 @@
  */
 
 import { toBinary } from "@bufbuild/protobuf";
-import { parseAllDocuments } from "yaml";
+import { type Document, parseAllDocuments } from "yaml";
 import { CodedError } from "../base/errors.ts";
+import { hasTooManyQuotes } from "../base/yaml_quotes.ts";
 import type { Metadata } from "../cosi/resource.ts";
 import type { ResourceDraft } from "../cosi/state/state.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
@@ -25,6 +26,15 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function refuse(where: string, problem: string): CodedError {
   return new CodedError("invalidArgument", `Cannot read ${where}: ${problem}`);
+}
+
+function resolveAliases(where: string, document: Document): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (cause) {
+    // The library throws for aliases without an anchor and for those that expand to too much.
+    throw refuse(where, cause instanceof Error ? cause.message : String(cause));
+  }
 }
 
 function readText(where: string, key: string, value: unknown): string {
@@ -96,6 +106,7 @@ function readDocument(where: string, value: unknown): ResourceDraft {
  * @throws CodedError `invalidArgument` naming the document and what is wrong with it.
  */
 export function readDocuments(text: string, name: string): readonly ResourceDraft[] {
+  if (hasTooManyQuotes(text)) throw refuse(name, "it has too many quotes in single quotes");
   const parsed = parseAllDocuments(text, { intAsBigInt: true, prettyErrors: true });
   // Only an empty stream comes as something else than a list of documents.
   const documents = Array.isArray(parsed) ? parsed : [];
@@ -103,7 +114,7 @@ export function readDocuments(text: string, name: string): readonly ResourceDraf
     const where = documents.length === 1 ? name : `${name}, document ${index + 1}`;
     const [error] = document.errors;
     if (error !== undefined) throw refuse(where, error.message);
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    const value = resolveAliases(where, document);
     return value === null ? [] : [readDocument(where, value)];
   });
 }

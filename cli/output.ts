@@ -9,6 +9,8 @@
  */
 
 import { parse } from "yaml";
+import { CodedError } from "../base/errors.ts";
+import { hasTooManyQuotes } from "../base/yaml_quotes.ts";
 import type { Instant, Metadata } from "../cosi/resource.ts";
 import type { RawResource } from "../cosi/state/raw_resource.ts";
 import type { EventType } from "../cosi/state/state.ts";
@@ -106,8 +108,18 @@ function labelText({ labels }: Metadata): string {
     .join(",");
 }
 
-/** The spec as plain values; whole numbers beyond 2^53 stay exact. */
-export function specOf({ yamlSpec }: RawResource): unknown {
+/**
+ * The spec as plain values; whole numbers beyond 2^53 stay exact.
+ *
+ * @throws CodedError `failedPrecondition` for a text that the YAML library does not survive.
+ */
+export function specOf({ metadata, yamlSpec }: RawResource): unknown {
+  if (hasTooManyQuotes(yamlSpec)) {
+    throw new CodedError(
+      "failedPrecondition",
+      `Cannot show ${metadata.type} ${metadata.id}: its spec has too many quotes in single quotes`,
+    );
+  }
   return parse(yamlSpec, { intAsBigInt: true, maxAliasCount: 0 });
 }
 

@@ -9,6 +9,7 @@
 import { dirname, join } from "node:path";
 import { parseDocument } from "yaml";
 import { CodedError } from "../../base/errors.ts";
+import { hasTooManyQuotes } from "../../base/yaml_quotes.ts";
 import type { HostPort } from "./address.ts";
 import { type ConfigDocument, DOCUMENT } from "./document.ts";
 import { checkRules, type PartialDocument } from "./rules.ts";
@@ -52,6 +53,10 @@ export function parseConfig(text: string): Config {
 }
 
 function readYaml(text: string, report: (violation: Violation) => void): unknown {
+  if (hasTooManyQuotes(text)) {
+    report({ path: "", value: undefined, rule: "has too many quotes in single quotes" });
+    return undefined;
+  }
   const parsed = parseDocument(text, { prettyErrors: false, uniqueKeys: true });
   for (const error of parsed.errors) {
     const before = text.slice(0, error.pos[0]).split("\n");
@@ -59,7 +64,14 @@ function readYaml(text: string, report: (violation: Violation) => void): unknown
     // The parser's words quote no value; the text around the place might hold a secret.
     report({ path: place, value: undefined, rule: `is not valid YAML (${error.code})` });
   }
-  return parsed.errors.length > 0 ? undefined : parsed.toJS({ maxAliasCount: 100 });
+  if (parsed.errors.length > 0) return undefined;
+  try {
+    return parsed.toJS({ maxAliasCount: 100 });
+  } catch {
+    // The library throws for aliases without an anchor and for those that expand to too much.
+    report({ path: "", value: undefined, rule: "has aliases that cannot be resolved" });
+    return undefined;
+  }
 }
 
 /** Puts a violation into words, as one line. */

@@ -166,3 +166,16 @@ Deno.test("renderConfigDocs() equals docs/config.md", () => {
   const stored = Deno.readTextFileSync(new URL("../../docs/config.md", import.meta.url));
   strictEqual(stored, renderConfigDocs(), 'run "deno run -A scripts/config_docs.ts"');
 });
+
+Deno.test("parseConfig() refuses texts that the YAML library cannot take", () => {
+  const rules = [
+    "name: *nowhere",
+    `a: &a [x, x]\nb: &b [*a, *a]\nc: [${"*b, ".repeat(200)}]`,
+    `name: '${"''".repeat(2000)}'`,
+  ].map((text) => violationsOf(text).map(({ rule }) => rule));
+  deepStrictEqual(rules, [
+    ["has aliases that cannot be resolved"],
+    ["has aliases that cannot be resolved"],
+    ["has too many quotes in single quotes"],
+  ]);
+});

@@ -12,6 +12,7 @@
 
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseAllDocuments } from "yaml";
 import { CodedError } from "../../base/errors.ts";
+import { hasTooManyQuotes } from "../../base/yaml_quotes.ts";
 import { parseBlockYaml } from "./yaml_block.ts";
 
 /** A mapping; keys are texts. */
@@ -75,13 +76,6 @@ const MAX_DEPTH = 100;
 /** Most marks (line breaks, indicators) that are read: bounds the time of parsing. */
 const MAX_MARKS = 60_000;
 
-/**
- * Most doubled single quotes in a text for the full parser. Its loop over the quotes of one scalar
- * makes the runtime of Deno 2.9.3 end the process while it compiles that loop, somewhere above a
- * thousand quotes.
- */
-const MAX_DOUBLED_QUOTES = 500;
-
 /** Steps that a walk over a tree may take; aliases can make a small text explode. */
 export class StepBudget {
   #left = 500_000;
@@ -113,7 +107,7 @@ export function parseYamlText(source: string): YamlText {
  * @throws CodedError `invalidArgument`
  */
 export function parseFullYaml(source: string, position: YamlText["position"]): YamlRoot[] {
-  if (countDoubledQuotes(source) > MAX_DOUBLED_QUOTES) {
+  if (hasTooManyQuotes(source)) {
     throw new CodedError("invalidArgument", "Cannot read YAML: the text has too many quotes");
   }
   let parsed: Document.Parsed[];
@@ -206,12 +200,6 @@ export function createPositions(source: string): YamlText["position"] {
     }
     return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
   };
-}
-
-function countDoubledQuotes(source: string): number {
-  let count = 0;
-  for (let at = source.indexOf("''"); at !== -1; at = source.indexOf("''", at + 2)) count++;
-  return count;
 }
 
 function lineStarts(source: string): number[] {
