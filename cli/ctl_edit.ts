@@ -45,7 +45,13 @@ export async function runEdit(word: string, id: string, parsed: object): Promise
     const before = yamlDocument(stored);
     const path = await Deno.makeTempFile({ prefix: "batuta-edit-", suffix: ".yaml" });
     await Deno.writeTextFile(path, before);
-    await runEditor(path);
+    try {
+      await runEditor(path);
+    } catch (error) {
+      // Ending the editor with a failure is how one gives up an edit.
+      await Deno.remove(path);
+      throw error;
+    }
     const after = await Deno.readTextFile(path);
     try {
       const [draft, ...more] = readDocuments(after, path);

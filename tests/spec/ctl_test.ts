@@ -25,6 +25,8 @@ import { putResource } from "../../server/put_resource.ts";
 
 const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url));
 const PERMISSIONS = ["--allow-net", "--allow-read", "--allow-env", "--no-prompt"];
+/** What `ctl edit` needs beyond that, and no other command may use. */
+const EDIT_PERMISSIONS = ["--allow-write", "--allow-run"];
 
 /** What a run printed and how it ended. */
 interface Run {
@@ -33,13 +35,20 @@ interface Run {
   readonly errors: string;
 }
 
-/** Runs `batuta ctl`. */
-type Ctl = (args: string, input?: string) => Promise<Run>;
+/** Runs `batuta ctl`; `editor` is a command that changes the file named last. */
+type Ctl = (args: string, input?: string, editor?: string) => Promise<Run>;
 
-async function runCtl(args: readonly string[], input: string): Promise<Run> {
+async function runCtl(args: readonly string[], input: string, editor: string): Promise<Run> {
+  const permissions = [...PERMISSIONS, ...(args[0] === "edit" ? EDIT_PERMISSIONS : [])];
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", ...PERMISSIONS, MAIN, "ctl", ...args],
-    env: { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1", RUST_BACKTRACE: "0" },
+    args: ["run", ...permissions, MAIN, "ctl", ...args],
+    env: {
+      NO_COLOR: "1",
+      DENO_NO_UPDATE_CHECK: "1",
+      RUST_BACKTRACE: "0",
+      VISUAL: editor,
+      EDITOR: "false",
+    },
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
@@ -76,11 +85,11 @@ async function withServer(body: (ctl: Ctl, state: StateCore) => Promise<void>): 
   const endpoint = `http://127.0.0.1:${listener.port}`;
   try {
     await body(
-      (args, input = "") => {
+      (args, input = "", editor = "") => {
         // Before the words of `complete`, which end with a "--" of their own.
         const [command = "", ...rest] = args.split(" ");
         const at = command === "infraprovider" ? rest.splice(0, 1) : [];
-        return runCtl([command, ...at, "--endpoint", endpoint, ...rest], input);
+        return runCtl([command, ...at, "--endpoint", endpoint, ...rest], input, editor);
       },
       state,
     );
@@ -142,6 +151,32 @@ Deno.test("batuta ctl applies, selects, and deletes", () =>
     equal(await ctl("get cluster -l stage!=test -o name"), 0, "");
     equal(await ctl("delete cluster one"), 0, `${name} removed\n`);
     strictEqual((await ctl("get cluster one")).code, 1);
+  }));
+
+Deno.test("batuta ctl edit writes what the editor left, and keeps a text that is refused", () =>
+  withServer(async (ctl) => {
+    await ctl("apply -f -", CLUSTER("1.34.1"));
+    const id = "Clusters.omni.sidero.dev/one";
+    const edited = await ctl("edit cluster one", "", "sed -i s/1.34.1/1.34.2/");
+    equal(edited, 0, `${id} updated\n`);
+    match((await ctl("get cluster one -o yaml")).out, /kubernetesversion: 1\.34\.2\n/);
+    equal(await ctl("edit cluster one", "", "true"), 0, `${id} unchanged\n`);
+
+    const failed = await ctl("edit cluster one", "", "false");
+    strictEqual(failed.code, 1);
+    match(failed.errors, /The editor "false" ended with a failure/);
+    const absent = await ctl("edit cluster one", "", "no-such-editor");
+    match(absent.errors, /Cannot start the editor "no-such-editor"; set \$EDITOR/);
+
+    const refused = await ctl("edit cluster one", "", "sed -i s/1.34.2/9.9.9/");
+    strictEqual(refused.code, 2, refused.errors);
+    const [path = ""] = /\/\S+\.yaml/.exec(refused.errors) ?? [];
+    match(await Deno.readTextFile(path), /9\.9\.9/);
+    await Deno.remove(path);
+    const renamed = await ctl("edit cluster one", "", "sed -i s/id:.one/id:\\x20two/");
+    match(renamed.errors, /type and ID cannot be edited/);
+    await Deno.remove(/\/\S+\.yaml/.exec(renamed.errors)?.[0] ?? "");
+    match((await ctl("get cluster one -o yaml")).out, /kubernetesversion: 1\.34\.2\n/);
   }));
 
 Deno.test("batuta ctl tells a mistake (2) from a failure (1)", () =>
@@ -216,7 +251,7 @@ Deno.test("batuta ctl says what to check when nobody answers", async () => {
   const listener = listenTcp({ hostname: "127.0.0.1", port: 0 });
   listener.close();
   const endpoint = `http://127.0.0.1:${listener.port}`;
-  const { code, errors } = await runCtl(["get", "cluster", "--endpoint", endpoint], "");
+  const { code, errors } = await runCtl(["get", "cluster", "--endpoint", endpoint], "", "");
   strictEqual(code, 1);
   match(errors, new RegExp(`Cannot reach the server at ${endpoint}; check that "batuta serve"`));
 });
