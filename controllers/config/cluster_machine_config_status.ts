@@ -11,6 +11,7 @@ import {
   byLabel,
   type Controller,
   defineController,
+  held,
   type Plan,
   type Reader,
   readOnly,
@@ -69,7 +70,8 @@ const MAPPED = [
   byLabel(TalosMachineStatus, LABEL_MIRROR_MACHINE),
   // A call that fails because of it is made again anyway.
   readOnly(ClusterBootstrapStatus),
-  readOnly(ClusterMachineIdentity),
+  // Which member of etcd the machine is has to be known until it has left.
+  held(ClusterMachineIdentity),
   ...TARGET_INPUTS,
 ] as const;
 
@@ -99,11 +101,12 @@ export function clusterMachineConfigStatusController(
 }
 
 async function gatherConfigStatusFacts(
-  { metadata: { id, labels } }: Resource<typeof ClusterMachine>,
+  { metadata: { id, labels, phase } }: Resource<typeof ClusterMachine>,
   reader: Reader<(typeof MAPPED)[number]["type"]>,
 ): Promise<ConfigStatusFacts> {
   const machine = await reader.find(Machine, id);
-  const others = await otherEtcdMachines(id, labels[LABEL_CLUSTER] ?? "", reader);
+  const isLeaving = phase === "tearingDown" && LABEL_CONTROL_PLANE_ROLE in labels;
+  const others = isLeaving ? await otherEtcdMachines(id, labels[LABEL_CLUSTER] ?? "", reader) : [];
   const targetFacts = await gatherTargetFacts(id, reader);
   const boot = targetFacts.link?.spec.nodePublicKey ?? "";
   return {
@@ -143,11 +146,20 @@ async function findEtcdPeer(
   for (const other of others) {
     const machine = await reader.find(Machine, other);
     if (machine?.spec.connected !== true) continue;
-    const identity = await reader.find(ClusterMachineIdentity, id);
-    const target = await findTarget(machine, reader);
-    return { target, memberId: identity?.spec.etcdMemberId ?? 0n };
+    return {
+      target: await findTarget(machine, reader),
+      memberId: await etcdMemberId(id, reader),
+      otherMemberIds: await Promise.all(others.map((each) => etcdMemberId(each, reader))),
+    };
   }
   return undefined;
+}
+
+async function etcdMemberId(
+  id: string,
+  reader: Reader<typeof ClusterMachineIdentity>,
+): Promise<bigint> {
+  return (await reader.find(ClusterMachineIdentity, id))?.spec.etcdMemberId ?? 0n;
 }
 
 /** What a session with the machine's present boot tells: one with another boot tells what was. */
@@ -247,7 +259,19 @@ async function leaveEtcd(
     if (peer === undefined) throw error;
     // It has left by a call whose answer was lost, or its etcd is too sick to leave.
     const members = await talos.etcdMembers(peer.target, { signal });
-    if (!members.some(({ id }) => id === peer.memberId)) return;
-    await talos.etcdRemoveMember(peer.target, peer.memberId, { signal });
+    const memberId = leftMember(members.map(({ id }) => id), peer);
+    if (memberId !== undefined) await talos.etcdRemoveMember(peer.target, memberId, { signal });
   }
+}
+
+/** The member that a machine still has; throws where nobody can tell. */
+function leftMember(members: readonly bigint[], peer: EtcdPeer): bigint | undefined {
+  if (peer.memberId !== 0n) return members.find((id) => id === peer.memberId);
+  // It never told which one it is: it is none only where all of them are somebody else's.
+  if (members.every((id) => peer.otherMemberIds.includes(id))) return undefined;
+  throw new CodedError(
+    "failedPrecondition",
+    "Cannot take the machine out of etcd: it never told its member, and etcd has one that no " +
+      "other machine has; remove that member by hand, or create a NodeForceDestroyRequest",
+  );
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
-import { deepStrictEqual, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, match, strictEqual } from "node:assert/strict";
 import { CodedError } from "../../base/errors.ts";
+import type { Controller } from "../../cosi/controller.ts";
 import { type Harness, startHarness } from "../../cosi/testing.ts";
 import { RuntimeMachineStage as Stage } from "../../proto/gen/talos/resource/enums_pb.ts";
 import { ClusterBootstrapStatus } from "../../resources/cluster/cluster_bootstrap_status.ts";
@@ -18,8 +19,11 @@ import {
 } from "../../resources/labels.ts";
 import { Link } from "../../resources/link/link.ts";
 import { Machine } from "../../resources/machine/machine.ts";
+import { TalosEtcdMember } from "../../resources/mirror/etcd_member.ts";
+import { TalosIdentity } from "../../resources/mirror/identity.ts";
 import { TalosMachineStatus } from "../../resources/mirror/machine_status.ts";
 import { TalosSessionStatus } from "../../resources/talos/talos_session_status.ts";
+import { clusterMachineIdentityController } from "../cluster/cluster_machine_identity.ts";
 import {
   clusterMachineConfigStatusController,
   type ConfigPort,
@@ -34,7 +38,7 @@ function memberOf(id: bigint) {
 }
 
 /** A machine that may not hear what it is told, or keep its answer to itself. */
-function startFixture() {
+function startFixture(...others: readonly Controller[]) {
   const calls: string[] = [];
   const machine = {
     isMute: false,
@@ -62,7 +66,7 @@ function startFixture() {
     etcdMembers: () => Promise.resolve(machine.members.map(memberOf)),
     etcdRemoveMember: (_target, id) => Promise.resolve(void calls.push(`remove ${id}`)),
   };
-  const harness = startHarness(clusterMachineConfigStatusController({ talos }));
+  const harness = startHarness(clusterMachineConfigStatusController({ talos }), ...others);
   return { calls, machine, harness };
 }
 
@@ -194,30 +198,89 @@ Deno.test("a machine is not let go by what a session with its last boot told", a
   deepStrictEqual(calls, ["apply", "reset"]);
 });
 
+/** A configured control plane that runs beside another one, and whose etcd cannot leave. */
+async function createSickControlPlane(
+  { machine, harness }: Pick<ReturnType<typeof startFixture>, "machine" | "harness">,
+): Promise<void> {
+  machine.hasEtcd = false;
+  const labels = { [LABEL_CLUSTER]: "c", [LABEL_CONTROL_PLANE_ROLE]: "" };
+  await harness.create(ClusterMachine, "another", {}, { labels });
+  await harness.create(Machine, "another", { managementAddress: "fdae::3", connected: true });
+  await harness.create(ClusterMachineIdentity, "another", { etcdMemberId: 1n });
+  await harness.create(ClusterBootstrapStatus, "c", { bootstrapped: true });
+  await createMachine(harness, labels);
+  await harness.eventually(
+    ClusterMachineConfigStatus,
+    ID,
+    ({ spec }) => strictEqual(spec.clusterMachineConfigSha256 === "", false),
+  );
+  await enterStage(harness, "boot-2", Stage.MACHINE_STAGE_RUNNING);
+}
+
+async function becomesReset(harness: Harness): Promise<void> {
+  await harness.eventually(
+    ClusterMachineConfigStatus,
+    ID,
+    ({ metadata }) => strictEqual(metadata.annotations[ANNOTATION_RESET_IN_BOOT], "boot-2"),
+  );
+}
+
 Deno.test("a control plane whose etcd is gone or sick is taken out through another one", async () => {
   for (const [members, expected] of [[[1n], []], [[1n, 2n], ["remove 2"]]] as const) {
     const { calls, machine, harness } = startFixture();
     await using _ = harness;
-    machine.hasEtcd = false;
     machine.members = members;
-    const labels = { [LABEL_CLUSTER]: "c", [LABEL_CONTROL_PLANE_ROLE]: "" };
-    await harness.create(ClusterMachine, "another", {}, { labels });
-    await harness.create(Machine, "another", { managementAddress: "fdae::3", connected: true });
-    await harness.create(ClusterBootstrapStatus, "c", { bootstrapped: true });
     await harness.create(ClusterMachineIdentity, ID, { etcdMemberId: 2n });
-    await createMachine(harness, labels);
-    await harness.eventually(
-      ClusterMachineConfigStatus,
-      ID,
-      ({ spec }) => strictEqual(spec.clusterMachineConfigSha256 === "", false),
-    );
-    await enterStage(harness, "boot-2", Stage.MACHINE_STAGE_RUNNING);
+    await createSickControlPlane({ machine, harness });
     await harness.teardown(ClusterMachine, ID);
-    await harness.eventually(
-      ClusterMachineConfigStatus,
-      ID,
-      ({ metadata }) => strictEqual(metadata.annotations[ANNOTATION_RESET_IN_BOOT], "boot-2"),
-    );
+    await becomesReset(harness);
     deepStrictEqual(calls, ["apply", "leave", ...expected, "reset"]);
   }
+});
+
+Deno.test("a control plane's member stays known until the machine has left", async () => {
+  const { calls, machine, harness } = startFixture(clusterMachineIdentityController());
+  await using _ = harness;
+  machine.members = [1n, 2n];
+  const labels = { [LABEL_MIRROR_MACHINE]: ID };
+  await harness.create(TalosIdentity, `${ID}/node`, { nodeId: "n" }, { labels });
+  await harness.create(TalosEtcdMember, `${ID}/local`, { memberId: "2" }, { labels });
+  await createSickControlPlane({ machine, harness });
+  await harness.eventually(
+    ClusterMachineIdentity,
+    ID,
+    ({ metadata, spec }) =>
+      deepStrictEqual([spec.etcdMemberId, metadata.finalizers], [2n, [CONTROLLER]]),
+  );
+  // It is away while its removal begins: the member is needed long after that.
+  await harness.update(Machine, ID, { managementAddress: "fdae::2", connected: false });
+  await harness.teardown(ClusterMachine, ID);
+  await harness.eventually(
+    ClusterMachineIdentity,
+    ID,
+    ({ metadata }) => strictEqual(metadata.phase, "tearingDown"),
+  );
+  await harness.update(Machine, ID, { managementAddress: "fdae::2", connected: true });
+  await becomesReset(harness);
+  deepStrictEqual(calls, ["apply", "leave", "remove 2", "reset"]);
+  await enterStage(harness, "boot-3", Stage.MACHINE_STAGE_MAINTENANCE);
+  await harness.eventuallyGone(ClusterMachineIdentity, ID);
+});
+
+Deno.test("a control plane that never told its member is reset only where etcd has none of it", async () => {
+  const { calls, machine, harness } = startFixture();
+  await using _ = harness;
+  machine.members = [1n, 7n];
+  await createSickControlPlane({ machine, harness });
+  await harness.teardown(ClusterMachine, ID);
+  await harness.eventuallyWaits(
+    CONTROLLER,
+    ID,
+    ({ reason }) => match(reason, /it never told its member/),
+  );
+  strictEqual(calls.includes("reset"), false);
+  machine.members = [1n];
+  await harness.update(TalosMachineStatus, `${ID}/machine`, { stage: Stage.MACHINE_STAGE_RUNNING });
+  await becomesReset(harness);
+  strictEqual(calls.at(-1), "reset");
 });

@@ -29,7 +29,10 @@ export interface ConfigStatusFacts {
    * told may be old: a machine can have moved on while nobody listened.
    */
   readonly stage: Stage | undefined;
-  /** Control planes that stay in the cluster and its etcd; 0 before etcd was started. */
+  /**
+   * For a control plane that leaves: those that stay in the cluster and its etcd; 0 before etcd was
+   * started, and for every other machine.
+   */
   readonly otherEtcdMembers: number;
   /** How the others see the machine's etcd; absent while none of them is connected. */
   readonly etcdPeer: EtcdPeer | undefined;
@@ -42,6 +45,8 @@ export interface EtcdPeer {
   readonly target: TalosTarget;
   /** The member of the machine that leaves; 0 when it never told. */
   readonly memberId: bigint;
+  /** The members of the machines that stay; 0 for one that never told. */
+  readonly otherMemberIds: readonly bigint[];
 }
 
 /** What the machine must be told. */
