@@ -15,8 +15,8 @@ import { usageError } from "./ctl_usage.ts";
 import { yamlDocument } from "./output.ts";
 
 async function runEditor(path: string): Promise<void> {
-  const editor = Deno.env.get("VISUAL") ?? Deno.env.get("EDITOR") ?? "vi";
-  const [program = "vi", ...args] = editor.split(/\s+/);
+  const editor = Deno.env.get("VISUAL") || Deno.env.get("EDITOR") || "vi";
+  const [program = editor, ...args] = editor.split(/\s+/);
   let success: boolean;
   try {
     const child = new Deno.Command(program, {
@@ -59,8 +59,11 @@ export async function runEdit(word: string, id: string, parsed: object): Promise
         throw new CodedError("invalidArgument", "it must hold exactly one resource");
       }
       const { metadata } = draft;
-      if (metadata.type !== type || metadata.id !== id) {
-        throw new CodedError("invalidArgument", "type and ID cannot be edited");
+      if (
+        metadata.type !== type || metadata.id !== id ||
+        metadata.namespace !== stored.metadata.namespace
+      ) {
+        throw new CodedError("invalidArgument", "namespace, type and ID cannot be edited");
       }
       const outcome = await applyDraft(state, draft, { dryRun: false, expected: stored });
       console.log(`${type}/${id} ${outcome}`);

@@ -143,7 +143,10 @@ async function show(
   const ended = Promise.withResolvers<number>();
   let latest: LabStatus = { machines: [], clusters: [] };
   let isThere = false;
-  stop.addEventListener("abort", () => ended.resolve(options.once ? 1 : 0), { once: true });
+  const interrupted = (): void => ended.resolve(options.once ? 1 : 0);
+  // It may have come while the server was starting.
+  if (stop.aborted) interrupted();
+  stop.addEventListener("abort", interrupted, { once: true });
   const timer = options.once === undefined ? undefined : setTimeout(() => {
     const missed = options.cluster
       ? `cluster "${CLUSTER}" does not run`

@@ -134,7 +134,7 @@ export class H2Stream {
    * afterwards. When {@linkcode ready} then gives a promise, the sender should wait for it.
    */
   send(flag: number, bytes: Uint8Array, end = false): void {
-    if (this.closed || this.localEnded) return;
+    if (this.closed || this.localEnded || this.#end !== undefined) return;
     const session = this.#session;
     const prefix = flag < 0 ? 0 : PREFIX_BYTES;
     const total = prefix + bytes.length;

@@ -122,7 +122,8 @@ export class Session {
       for (;;) {
         if (!this.closed) this.protect(this.#handleRead);
         if (this.closed && !this.#discardRead()) break;
-        if (this.outbox.pendingBytes > 2 * this.limits.writeHighWaterBytes) await this.#room();
+        const isFull = this.outbox.pendingBytes > 2 * this.limits.writeHighWaterBytes;
+        if (isFull && !this.closed) await this.#room();
         if (this.#hasMore && !this.closed) {
           if (this.#streak.isOverAt(performance.now())) await this.#streak.pause();
           continue;
@@ -347,6 +348,7 @@ export class Session {
     if (!this.isServer) this.writer.goaway(0, Http2Code.NoError, "");
     this.closed = true;
     this.#check?.cancel();
+    this.#roomWaiter?.();
     this.#windDown();
     this.events.onClosed?.(undefined);
   }

@@ -10,8 +10,6 @@
  * @module
  */
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { ROOT } from "./tree.ts";
 
 /** One part of the gate: a command of the running Deno. */
@@ -47,14 +45,6 @@ const CHECKS: readonly Step[] = [
 ];
 
 const TEST: Step = { name: "test", args: script("run_tests.ts") };
-
-/** Steps whose script exists. */
-function present(steps: readonly Step[]): Step[] {
-  return steps.filter(({ args }) => {
-    const file = args.find((arg) => arg.startsWith("scripts/"));
-    return file === undefined || existsSync(join(ROOT, file));
-  });
-}
 
 function script(name: string, ...args: readonly string[]): string[] {
   return ["run", "--allow-all", "--no-prompt", `scripts/${name}`, ...args];
@@ -123,7 +113,7 @@ if (import.meta.main) {
   const verbose = Deno.args.includes("--verbose");
   const report = (result: StepResult): void => console.log(renderResult(result, verbose));
   const start = performance.now();
-  const results = await runSteps(present(CHECKS), navigator.hardwareConcurrency, report);
+  const results = await runSteps(CHECKS, navigator.hardwareConcurrency, report);
   if (!Deno.args.includes("--no-test")) results.push(...await runSteps([TEST], 1, report));
   const failed = results.filter(({ code }) => code !== 0);
   console.log(`${((performance.now() - start) / 1000).toFixed(1)} s in all`);

@@ -120,8 +120,8 @@ async function runTests(args: readonly string[]): Promise<number> {
   const files = targets.length > 0 ? targets : selectTests(listFiles(), compat);
   if (files.length === 0) {
     console.log("No test modules were found");
-    console.log("0 passed, 0 failed");
-    return compat ? 0 : 1;
+    console.log(`0 passed, 1 failed${countSkipped ? ", 0 skipped" : ""}`);
+    return 1;
   }
   const report = await Deno.makeTempFile({ suffix: ".xml" });
   const { code } = await new Deno.Command(Deno.execPath(), {

@@ -172,9 +172,9 @@ export const DOCUMENT = section({
     mode: key({
       syntax: "auto, tun, user, kernel",
       fallback: "auto",
-      doc:
-        "How the tunnel meets the host: an interface of ours (`tun`), none at all (`user`), the " +
-        "kernel's own WireGuard (`kernel`); `auto` takes `tun` where it may, else `user`.",
+      doc: "How the tunnel meets the host: an interface of ours (`tun`) or none at all (`user`); " +
+        "`auto` takes `tun` where it may, else `user`. The kernel's own WireGuard (`kernel`) is " +
+        "not available yet: the server refuses to start with it.",
       parse: parseOneOf(["auto", "tun", "user", "kernel"]),
     }),
     port: key({

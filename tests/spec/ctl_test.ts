@@ -174,7 +174,7 @@ Deno.test("batuta ctl edit writes what the editor left, and keeps a text that is
     match(await Deno.readTextFile(path), /9\.9\.9/);
     await Deno.remove(path);
     const renamed = await ctl("edit cluster one", "", "sed -i s/id:.one/id:\\x20two/");
-    match(renamed.errors, /type and ID cannot be edited/);
+    match(renamed.errors, /namespace, type and ID cannot be edited/);
     await Deno.remove(/\/\S+\.yaml/.exec(renamed.errors)?.[0] ?? "");
     match((await ctl("get cluster one -o yaml")).out, /kubernetesversion: 1\.34\.2\n/);
   }));
