@@ -9,13 +9,10 @@
 declare const brand: unique symbol;
 
 /** A string that was checked to be an identifier of one kind. */
-export type Branded<Name extends string> = string & { readonly [brand]: Name };
+type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 /** The SMBIOS UUID of a machine, lower case with dashes. */
 export type MachineId = Branded<"MachineId">;
-
-/** The name of a cluster. */
-export type ClusterId = Branded<"ClusterId">;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

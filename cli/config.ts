@@ -18,9 +18,9 @@ import {
   printFindings,
   readText,
   toOperation,
-  usageError,
 } from "./config_input.ts";
 import { writeOutput } from "./output_write.ts";
+import { usageError } from "./usage.ts";
 
 /** Builds the subcommand. The library is loaded when an operation runs. */
 export function configCommand(): Command {
@@ -187,10 +187,12 @@ function profileCommand(): Command {
       if (flags.input !== undefined) return await runInput(flags.input, "profile");
       const path = needFile(file);
       const { runOperation } = await import("../talos/config/operation.ts");
-      const isTalosconfig = /^contexts:/m.test(readText(path));
+      // Read once: standard input is empty the second time.
+      const text = readText(path);
+      const isTalosconfig = /^contexts:/m.test(text);
       const { stdout } = await runOperation(
         { op: "profile", ...(isTalosconfig ? { talosconfigFile: path } : { bundleFile: path }) },
-        readText,
+        () => text,
       );
       writeOutput(stdout);
     }));

@@ -7,7 +7,8 @@
  */
 
 import { Command, Option } from "commander";
-import { collect, guarded, readText, usageError } from "./config_input.ts";
+import { collect, guarded, readText } from "./config_input.ts";
+import { usageError } from "./usage.ts";
 import { writeOutput } from "./output_write.ts";
 
 interface BundleFlags {

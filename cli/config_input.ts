@@ -7,8 +7,9 @@
  */
 
 import { readFileSync } from "node:fs";
-import { type Command, CommanderError } from "commander";
+import type { Command } from "commander";
 import { CodedError, formatError } from "../base/errors.ts";
+import { usageError } from "./usage.ts";
 
 /** Flags of `batuta config generate`. */
 export interface GenerateFlags {
@@ -29,12 +30,6 @@ export interface GenerateFlags {
   readonly kubePrismPort?: string;
   readonly sysctl?: readonly string[];
   readonly skipInstallDocument?: boolean;
-}
-
-/** An error of usage: the program ends with code 2. */
-export function usageError(message: string): CommanderError {
-  console.error(`batuta: ${message}`);
-  return new CommanderError(2, "batuta.usage", message);
 }
 
 /** Gathers the values of a flag that may be repeated. */

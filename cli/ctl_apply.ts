@@ -12,7 +12,7 @@ import type { RawResource } from "../cosi/state/raw_resource.ts";
 import type { ResourceDraft, State } from "../cosi/state/state.ts";
 import { type ConnectOptions, withState } from "./ctl_connect.ts";
 import { readDocuments } from "./ctl_document.ts";
-import { usageError } from "./ctl_usage.ts";
+import { usageError } from "./usage.ts";
 
 /** Options of `apply`. */
 interface ApplyOptions extends ConnectOptions {

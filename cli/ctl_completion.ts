@@ -12,7 +12,7 @@
 import type { State } from "../cosi/state/state.ts";
 import { type ConnectOptions, withState } from "./ctl_connect.ts";
 import { listDefinitions, matchType } from "./ctl_types.ts";
-import { usageError } from "./ctl_usage.ts";
+import { usageError } from "./usage.ts";
 
 const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_batuta_ctl() {

@@ -13,7 +13,7 @@ import type { State } from "../cosi/state/state.ts";
 import { type Channel, createChannel } from "../rpc/client.ts";
 import type { ByteStream } from "../rpc/stream.ts";
 import { dialTcp } from "../rpc/tcp.ts";
-import { usageError } from "./ctl_usage.ts";
+import { usageError } from "./usage.ts";
 
 /** Where the server of the same host listens unless told otherwise. */
 const DEFAULT_ENDPOINT = "http://127.0.0.1:8080";

@@ -12,7 +12,8 @@ import type { State } from "../cosi/state/state.ts";
 import { type ConnectOptions, withState } from "./ctl_connect.ts";
 import { untilInterrupted } from "./ctl_signal.ts";
 import { resolveType } from "./ctl_types.ts";
-import { readSelector, usageError } from "./ctl_usage.ts";
+import { readSelector } from "./ctl_usage.ts";
+import { usageError } from "./usage.ts";
 
 /** Options of `delete`. */
 interface DeleteOptions extends ConnectOptions {

@@ -11,7 +11,7 @@ import { applyDraft } from "./ctl_apply.ts";
 import { type ConnectOptions, withState } from "./ctl_connect.ts";
 import { readDocuments } from "./ctl_document.ts";
 import { resolveType } from "./ctl_types.ts";
-import { usageError } from "./ctl_usage.ts";
+import { usageError } from "./usage.ts";
 import { yamlDocument } from "./output.ts";
 
 async function runEditor(path: string): Promise<void> {

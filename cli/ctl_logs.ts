@@ -10,7 +10,7 @@ import { ManagementService } from "../proto/gen/omni/management_pb.ts";
 import { createClient } from "../rpc/client.ts";
 import { type ConnectOptions, openChannel } from "./ctl_connect.ts";
 import { untilInterrupted } from "./ctl_signal.ts";
-import { usageError } from "./ctl_usage.ts";
+import { usageError } from "./usage.ts";
 import { writeOutput } from "./output_write.ts";
 
 /** Options of the command. */
@@ -49,7 +49,7 @@ function readTail(text: string | undefined): number {
 }
 
 /** A line for people: when, how bad, what. */
-export function readableLine(line: string): string {
+function readableLine(line: string): string {
   try {
     const { msg, "talos-time": time, "talos-level": level, facility } = JSON.parse(line);
     if (typeof msg !== "string") return line;

@@ -11,12 +11,12 @@
  */
 
 import { Command } from "commander";
-import { withConnection } from "./ctl_connect.ts";
+import { CodedError, codeOf } from "../base/errors.ts";
+import { type ConnectOptions, parseEndpoint, withConnection, withState } from "./ctl_connect.ts";
+import { usageError } from "./usage.ts";
 
 /** Options of `key`. */
-interface KeyOptions {
-  readonly endpoint: string;
-  readonly ca?: string;
+interface KeyOptions extends ConnectOptions {
   readonly ttl: string;
   readonly advertisedEndpoint?: string;
 }
@@ -39,7 +39,7 @@ export function infraProviderCommand(): Command {
 const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
 
 /** Whole seconds of a duration such as `8760h`, or `undefined`. */
-export function parseTtl(text: string): number | undefined {
+function parseTtl(text: string): number | undefined {
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) return undefined;
   let seconds = 0;
   for (const [, count = "0", unit = "s"] of text.matchAll(/([\d.]+)(ms|s|m|h)/g)) {
@@ -50,8 +50,6 @@ export function parseTtl(text: string): number | undefined {
 }
 
 async function runKey(id: string, options: KeyOptions): Promise<void> {
-  const { usageError } = await import("./ctl_usage.ts");
-  const { parseEndpoint, withState } = await import("./ctl_connect.ts");
   // A mistake of the caller must not depend on whether a server answers.
   if (!/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(id)) {
     throw usageError(`a provider's ID is a DNS-1123 label: current value is "${id}"`);
@@ -66,7 +64,6 @@ async function runKey(id: string, options: KeyOptions): Promise<void> {
   const endpoint = options.advertisedEndpoint ?? options.endpoint;
   parseEndpoint(endpoint);
   await withState(options, async (state) => {
-    const { codeOf, CodedError } = await import("../base/errors.ts");
     try {
       await state.get({
         namespace: "infra-provider",

@@ -9,7 +9,7 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import type { State } from "../cosi/state/state.ts";
 import { ResourceDefinitionSpecSchema } from "../proto/gen/cosi/meta_pb.ts";
-import { usageError } from "./ctl_usage.ts";
+import { usageError } from "./usage.ts";
 
 /** A type as the server describes it. */
 export interface TypeDefinition {

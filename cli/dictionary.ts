@@ -4,6 +4,8 @@
 
 import { Command } from "commander";
 import { CodedError } from "../base/errors.ts";
+import { readConfig } from "./config_file.ts";
+import { usageError } from "./usage.ts";
 
 /** Options of the command. */
 interface DictionaryOptions {
@@ -30,7 +32,6 @@ export function dictionaryCommand(): Command {
 }
 
 async function bring(options: DictionaryOptions): Promise<void> {
-  const { usageError } = await import("./ctl_usage.ts");
   if ((options.fetch === undefined) === (options.file === undefined)) {
     throw usageError("either --fetch or --file must be given");
   }
@@ -54,8 +55,7 @@ async function bring(options: DictionaryOptions): Promise<void> {
 async function findPlace({ out, config }: DictionaryOptions): Promise<string> {
   if (out !== undefined) return out;
   if (config === undefined) return "/var/lib/batuta/config.1.zdict";
-  const { parseConfig } = await import("../server/config/parse_config.ts");
-  return parseConfig(await Deno.readTextFile(config)).dictionaryPath;
+  return (await readConfig(config)).dictionaryPath;
 }
 
 async function download(): Promise<Uint8Array> {

@@ -6,6 +6,7 @@ import { Command } from "commander";
 import { CodedError } from "../base/errors.ts";
 import type { RotationKeys, StoreTarget } from "../cosi/store/rotate_key.ts";
 import type { Config } from "../server/config/parse_config.ts";
+import { readConfig } from "./config_file.ts";
 
 interface RotateOptions {
   readonly config: string;
@@ -26,17 +27,8 @@ export function keyCommand(): Command {
 }
 
 async function rotate({ config: path, fromUnencrypted }: RotateOptions): Promise<void> {
-  const [{ parseConfig }, { rotateKey }] = await Promise.all([
-    import("../server/config/parse_config.ts"),
-    import("../cosi/store/rotate_key.ts"),
-  ]);
-  let text: string;
-  try {
-    text = await Deno.readTextFile(path);
-  } catch (cause) {
-    throw new CodedError("invalidArgument", `Cannot read configuration "${path}"`, { cause });
-  }
-  const { state } = parseConfig(text);
+  const { state } = await readConfig(path);
+  const { rotateKey } = await import("../cosi/store/rotate_key.ts");
   const keys = await readKeys(state, fromUnencrypted ?? false);
   const count = await rotateKey(targetOf(state), keys);
   console.log(`${count} records are sealed with the key of state.key`);

@@ -3,7 +3,7 @@
 /** `batuta serve`: the server. @module */
 
 import { Command } from "commander";
-import { CodedError, codeOf, formatError } from "../base/errors.ts";
+import { readConfig } from "./config_file.ts";
 
 interface ServeOptions {
   readonly config: string;
@@ -27,19 +27,9 @@ export function serveCommand(): Command {
 }
 
 async function serve({ config: path, checkConfig }: ServeOptions): Promise<number> {
-  const [{ parseConfig }, { createLogger }] = await Promise.all([
-    import("../server/config/parse_config.ts"),
-    import("../base/log.ts"),
-  ]);
-  let config: ReturnType<typeof parseConfig>;
-  try {
-    config = parseConfig(await readDocument(path));
-  } catch (error) {
-    if (codeOf(error) !== "invalidArgument") throw error;
-    console.error(`batuta: ${formatError(error)}`);
-    return 2;
-  }
+  const config = await readConfig(path);
   if (checkConfig) return 0;
+  const { createLogger } = await import("../base/log.ts");
   const log = createLogger({ level: config.log.level });
   const { startServer } = await import("../server/serve.ts");
   const stop = new AbortController();
@@ -57,14 +47,6 @@ async function serve({ config: path, checkConfig }: ServeOptions): Promise<numbe
     if (stop.signal.aborted) return 0;
     log.error("server failed", { error });
     return 1;
-  }
-}
-
-async function readDocument(path: string): Promise<string> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (cause) {
-    throw new CodedError("invalidArgument", `Cannot read configuration "${path}"`, { cause });
   }
 }
 

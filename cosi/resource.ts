@@ -97,6 +97,11 @@ export interface ResourceDeclaration<S extends DescMessage, N extends string> {
   readonly ephemeral?: boolean;
 }
 
+/** Names one resource of a type. */
+export function refOf({ namespace, type }: Kind, id: string): Ref {
+  return { namespace, type, id };
+}
+
 /** Declares a resource type. */
 export function defineResource<const S extends DescMessage, const N extends string>(
   declaration: ResourceDeclaration<S, N>,

@@ -10,7 +10,7 @@ import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import type { Logger } from "../base/log.ts";
 import { formatError } from "../base/errors.ts";
 import type { Controller } from "./controller.ts";
-import type { Metadata, Ref, Resource, ResourceType, SpecOf } from "./resource.ts";
+import { type Metadata, refOf, type Resource, type ResourceType, type SpecOf } from "./resource.ts";
 import { type Runtime, type RuntimeOptions, startRuntime } from "./runtime/runtime.ts";
 import { decoded, findRaw } from "./runtime/state_reader.ts";
 import type { ItemWait } from "./runtime/waits.ts";
@@ -284,10 +284,6 @@ class EngineHarness implements Harness {
     const what = `"${type.type}" "${id}" is not as expected: ${formatError(failure)}`;
     return new Error(`${what}${lines.join("")}`, { cause: failure });
   }
-}
-
-function refOf(type: ResourceType, id: string): Ref {
-  return { namespace: type.namespace, type: type.type, id };
 }
 
 function newMetadata(type: ResourceType, id: string): Metadata {

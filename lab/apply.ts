@@ -22,7 +22,7 @@ import { publishConfig } from "./network.ts";
 import { hasFullMaintenanceApi, isRecentTalos } from "./versions.ts";
 
 /** What follows from an accepted request. */
-export interface ApplyDecision {
+interface ApplyDecision {
   /** The mode that is answered. */
   readonly mode: Mode;
   readonly details: string;
@@ -49,7 +49,7 @@ export async function applyConfiguration(
   }
   boot.busyWith = "apply";
   try {
-    const config = checkConfig(boot, new TextDecoder().decode(request.data));
+    const { config, warnings } = checkConfig(boot, new TextDecoder().decode(request.data));
     const decision = decideApply(boot, config, request.mode, request.dryRun);
     await boot.core.clock.sleep(boot.core.pace.applyMs, boot.signal);
     boot.signal.throwIfAborted();
@@ -57,17 +57,24 @@ export async function applyConfiguration(
     return {
       mode: decision.mode,
       modeDetails: decision.details,
-      warnings: warningsOf(boot, config.text),
+      warnings,
     };
   } finally {
     boot.busyWith = undefined;
   }
 }
 
+interface CheckedConfig {
+  readonly config: MachineConfig;
+  readonly warnings: string[];
+}
+
 /** Refuses what a machine refuses, with all reasons at once. */
-export function checkConfig(boot: Boot, text: string): MachineConfig {
-  const errors = validateConfig(text, { talosVersion: boot.version, mode: "metal" })
-    .filter(({ severity }) => severity === "error").map(({ message }) => message);
+function checkConfig(boot: Boot, text: string): CheckedConfig {
+  const findings = validateConfig(text, { talosVersion: boot.version, mode: "metal" });
+  const messagesOf = (wanted: "error" | "warning"): string[] =>
+    findings.filter(({ severity }) => severity === wanted).map(({ message }) => message);
+  const errors = messagesOf("error");
   if (errors.length > 0) {
     const noun = errors.length === 1 ? "error" : "errors";
     const list = errors.map((message) => `\t* ${message}\n`).join("");
@@ -80,16 +87,11 @@ export function checkConfig(boot: Boot, text: string): MachineConfig {
   if (isConfigured(boot) && !config.isComplete) {
     throw new CodedError("invalidArgument", "a configured machine takes no partial configuration");
   }
-  return config;
-}
-
-function warningsOf(boot: Boot, text: string): string[] {
-  return validateConfig(text, { talosVersion: boot.version, mode: "metal" })
-    .filter(({ severity }) => severity === "warning").map(({ message }) => message);
+  return { config, warnings: messagesOf("warning") };
 }
 
 /** Decides what a valid configuration leads to. Pure but for reading the boot. */
-export function decideApply(
+function decideApply(
   boot: Boot,
   config: MachineConfig,
   mode: Mode,

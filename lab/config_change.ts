@@ -9,7 +9,7 @@
  * @module
  */
 
-import { V1ALPHA1 } from "../talos/config/documents.ts";
+import { MAIN_KIND } from "../talos/config/schema.ts";
 import { isTree, type MachineConfig, type Tree } from "./machine_config.ts";
 
 /** Fields of the v1alpha1 document that take effect at once. */
@@ -56,7 +56,7 @@ export function sameConfig(before: MachineConfig, after: MachineConfig): boolean
 }
 
 function mainOf(config: MachineConfig): Tree {
-  return config.documents.find(({ kind }) => kind === V1ALPHA1)?.value ?? {};
+  return config.documents.find(({ kind }) => kind === MAIN_KIND)?.value ?? {};
 }
 
 function collect(before: Tree, after: Tree, prefix: string, into: Set<string>): void {

@@ -54,7 +54,7 @@ async function joinEtcd(boot: Boot, { etcd }: ClusterWorld): Promise<bigint> {
 }
 
 /** How a machine introduces itself to etcd. */
-export function applicantOf({ core, hostname }: Boot): EtcdApplicant {
+function applicantOf({ core, hostname }: Boot): EtcdApplicant {
   const { address, uuid } = core.hardware;
   return {
     machineId: uuid,

@@ -11,8 +11,8 @@ import {
   type ConfigFacts,
   configFacts,
   parseDocuments,
-  V1ALPHA1,
 } from "../talos/config/documents.ts";
+import { MAIN_KIND } from "../talos/config/schema.ts";
 import { parseHostPort, parseJoinUrl, parseLogUrl, type ServerAddresses } from "./kernel_args.ts";
 
 /** A configuration with what it says. */
@@ -34,7 +34,7 @@ export interface MachineConfig {
 export function readMachineConfig(text: string): MachineConfig {
   const documents = parseDocuments(text);
   const facts = configFacts(documents);
-  const main = documents.find(({ kind }) => kind === V1ALPHA1)?.value ?? {};
+  const main = documents.find(({ kind }) => kind === MAIN_KIND)?.value ?? {};
   return {
     text,
     documents,

@@ -12,7 +12,7 @@ import { CodedError } from "../base/errors.ts";
 export const TUNNEL_PREFIX = "fdae:41e4:649b:9303::/64";
 
 /** The server's own address inside the tunnel. */
-export const SERVER_ADDRESS = "fdae:41e4:649b:9303::1";
+export { SERVER_TUNNEL_ADDRESS as SERVER_ADDRESS } from "../base/tunnel.ts";
 
 /** The prefix of endpoint names of machines whose packets come over gRPC; nothing is routed to it. */
 export const VIRTUAL_PREFIX = "fdae:41e4:649b:9304::/64";

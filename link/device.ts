@@ -13,7 +13,7 @@ import { addressKey, ipv6Bytes } from "./addresses.ts";
 import { type DeviceOptions, startDeviceCore } from "./device_core.ts";
 import type { QueueListener } from "./net/accept_queue.ts";
 import { echoReply } from "./net/icmpv6.ts";
-import { PROTOCOL_TCP } from "./net/ipv6.ts";
+import { DESTINATION_OFFSET, PROTOCOL_TCP } from "./net/ipv6.ts";
 import { TcpStack } from "./net/tcp_stack.ts";
 import type { IncomingTcp, TcpStream } from "./net/tcp_stream.ts";
 import type { PacketStreams } from "./packet_streams.ts";
@@ -58,7 +58,7 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
       deliver: (packet: Uint8Array) => {
         if (packet[6] === PROTOCOL_TCP) return stack.receive(packet);
         const reply = echoReply(packet);
-        if (reply !== undefined) core.sendPacket(reply, addressKey(reply, 24));
+        if (reply !== undefined) core.sendPacket(reply, addressKey(reply, DESTINATION_OFFSET));
       },
       dropPeer: (key: string) => stack.dropPeer(key),
     };

@@ -127,6 +127,29 @@ Deno.test("startDevice() goes to machines that it knew before it was started aga
     listener.close();
   }));
 
+Deno.test("put() prefers what a peer's packets told to a remembered endpoint, not to a given one", () =>
+  withPair(async ({ server, machine, machineAddress, machineKey }) => {
+    const config = { publicKey: machineKey, allowedIp: machineAddress };
+    const endpointNow = async () => (await server.peers.stats()).get("m")?.endpoint;
+    await server.peers.put("m", { ...config, lastEndpoint: "127.0.0.1:8" });
+    assert.equal(await endpointNow(), "127.0.0.1:8");
+    await server.peers.put("m", { ...config, endpoint: "127.0.0.1:9" });
+    assert.equal(await endpointNow(), "127.0.0.1:9");
+    const listener = await server.net.listen(0);
+    const [{ stream }, client] = await Promise.all([
+      acceptOne(listener),
+      machine.net.dial(SERVER_ADDRESS, listener.port),
+    ]);
+    assert.equal(await endpointNow(), `127.0.0.1:${machine.port}`);
+    await server.peers.put("m", { ...config, lastEndpoint: "127.0.0.1:10" });
+    assert.equal(await endpointNow(), `127.0.0.1:${machine.port}`);
+    await server.peers.put("m", { ...config, endpoint: "127.0.0.1:10" });
+    assert.equal(await endpointNow(), "127.0.0.1:10");
+    client.close();
+    stream.close();
+    listener.close();
+  }));
+
 Deno.test("dial() says that the port is closed", () =>
   withPair(async ({ machine }) => {
     await assert.rejects(

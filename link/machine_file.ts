@@ -32,7 +32,8 @@ export interface MachineFile {
   insertLine(machine: string, nowMs: number, key: string | null, record: Uint8Array): boolean;
   /** Removes the oldest records, of one machine or of all, until they fit; returns how many. */
   trim(maximumBytes: number, machine?: string): number;
-  removeOlderThan(timeMs: number): number;
+  /** Removes up to `limit` of the records that came before a time; returns how many. */
+  removeOlderThan(timeMs: number, limit: number): number;
   /** The number after which the last `count` lines come; 0 for all lines when it is negative. */
   numberBeforeTail(machine: string, count: number): number;
   lastNumber(machine: string): number;
@@ -65,6 +66,10 @@ const LINE = 1;
 
 /** What a record takes in the file beside its content, roughly. */
 const OVERHEAD_BYTES = 100;
+
+/** Gives rows of {@linkcode SizedRow}. */
+const SELECT_SIZED =
+  `SELECT number, machine, LENGTH(record) + ${OVERHEAD_BYTES} AS bytes FROM records`;
 
 /** Records that are looked at in one step of a removal. */
 const STEP = 100;
@@ -195,11 +200,10 @@ class SqliteMachineFile implements MachineFile {
   }
 
   #oldest(machine: string | undefined): readonly SizedRow[] {
-    const columns = `number, machine, LENGTH(record) + ${OVERHEAD_BYTES} AS bytes`;
     const rows = machine === undefined
-      ? this.#prepare(`SELECT ${columns} FROM records ORDER BY number LIMIT ${STEP}`).all()
+      ? this.#prepare(`${SELECT_SIZED} ORDER BY number LIMIT ${STEP}`).all()
       : this.#prepare(
-        `SELECT ${columns} FROM records WHERE machine = ? ORDER BY number LIMIT ${STEP}`,
+        `${SELECT_SIZED} WHERE machine = ? ORDER BY number LIMIT ${STEP}`,
       ).all(machine);
     return rows as unknown as readonly SizedRow[];
   }
@@ -209,11 +213,10 @@ class SqliteMachineFile implements MachineFile {
     this.#resize(machine, -bytes);
   }
 
-  removeOlderThan(timeMs: number): number {
+  removeOlderThan(timeMs: number, limit: number): number {
     const rows = this.#prepare(
-      `SELECT number, machine, LENGTH(record) + ${OVERHEAD_BYTES} AS bytes FROM records ` +
-        "WHERE received_ms < ?",
-    ).all(timeMs) as unknown as readonly SizedRow[];
+      `${SELECT_SIZED} WHERE received_ms < ? ORDER BY received_ms LIMIT ?`,
+    ).all(timeMs, limit) as unknown as readonly SizedRow[];
     rows.forEach((row) => this.#remove(row));
     return rows.length;
   }

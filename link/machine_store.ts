@@ -8,6 +8,7 @@
  * @module
  */
 
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../base/clock.ts";
 import { CodedError } from "../base/errors.ts";
 import type { Secret } from "../base/redact.ts";
@@ -30,6 +31,8 @@ export interface MachineStoreOptions {
   readonly bytesInTotal: number;
   /** Seals what is stored; absent for a store that is not encrypted. */
   readonly key?: Secret<Uint8Array> | undefined;
+  /** Keys before that one, which only read what was sealed with them. */
+  readonly previous?: readonly Secret<Uint8Array>[] | undefined;
   readonly clock: Clock;
   /** Counts what was removed. */
   readonly onRemoved: (cause: RemovalCause, count: number) => void;
@@ -65,6 +68,9 @@ export interface MachineStore {
 /** Lines that are read from the file at once. */
 const PAGE_LINES = 1_000;
 
+/** Expired records that are removed at once. */
+const EXPIRE_RECORDS = 100;
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -72,8 +78,9 @@ const decoder = new TextDecoder();
 export function openMachineStore(options: MachineStoreOptions): MachineStore {
   const { clock, onRemoved, retentionMs } = options;
   const file = openMachineFile(options.path);
-  const cipher = createRecordCipher(options.key);
+  const cipher = createRecordCipher(options.key, options.previous);
   const feeds = createLineFeeds();
+  let isClosed = false;
   const trim = (machine: string): void => {
     const ofMachine = file.trim(options.bytesPerMachine, machine);
     if (ofMachine > 0) onRemoved("machineSize", ofMachine);
@@ -111,12 +118,20 @@ export function openMachineStore(options: MachineStoreOptions): MachineStore {
       }
       if (feed !== undefined) yield* feed.lines(signal);
     },
-    expire: () =>
-      Promise.try(() => {
-        const count = file.atomically(() => file.removeOlderThan(clock.nowMs() - retentionMs));
+    expire: async () => {
+      const timeMs = clock.nowMs() - retentionMs;
+      while (!isClosed) {
+        const count = file.atomically(() => file.removeOlderThan(timeMs, EXPIRE_RECORDS));
         if (count > 0) onRemoved("age", count);
-      }),
-    close: () => file.close(),
+        if (count < EXPIRE_RECORDS) return;
+        // The thread serves everything else of the server too.
+        await setImmediate();
+      }
+    },
+    close: () => {
+      isClosed = true;
+      file.close();
+    },
   };
 }
 

@@ -94,6 +94,25 @@ Deno.test("records go when they are old", async () => {
   deepStrictEqual(fixture.removed, { age: 1 });
 });
 
+Deno.test("many old records go a few at a time, until the store is closed", async () => {
+  const counts: number[] = [];
+  using fixture = openFixture({ onRemoved: (_cause, count) => counts.push(count) });
+  for (let number = 0; number < 250; number++) await fixture.store.putLogLine("m", `${number}`);
+  fixture.nowMs = 1_100;
+  await fixture.store.putLogLine("m", "new");
+  await fixture.store.expire();
+  deepStrictEqual(counts, [100, 100, 50]);
+  deepStrictEqual(await linesOf(fixture.store, "m"), ["new"]);
+
+  const other = openFixture();
+  for (let number = 0; number < 250; number++) await other.store.putLogLine("m", `${number}`);
+  other.nowMs = 1_100;
+  const expiring = other.store.expire();
+  other.store.close();
+  await expiring;
+  deepStrictEqual(other.removed, { age: 100 });
+});
+
 Deno.test("a reader that follows gets every line once, also those that came while it read", async () => {
   using fixture = openFixture();
   const { store } = fixture;
@@ -143,8 +162,21 @@ Deno.test("an encrypted store shows nothing in its file and needs its key", asyn
       using fixture = openFixture({ path, key: other });
       await rejects(linesOf(fixture.store, "m"), (error) => codeOf(error) === "failedPrecondition");
     }
-    using fixture = openFixture({ path, key });
-    deepStrictEqual(await linesOf(fixture.store, "m"), ["a very secret line"]);
+    {
+      using fixture = openFixture({ path, key });
+      deepStrictEqual(await linesOf(fixture.store, "m"), ["a very secret line"]);
+    }
+    const next = new Secret(new Uint8Array(32).fill(8));
+    {
+      const unrelated = new Secret(new Uint8Array(32));
+      using fixture = openFixture({ path, key: next, previous: [unrelated, key] });
+      await fixture.store.putLogLine("m", "a later line");
+      deepStrictEqual(await linesOf(fixture.store, "m"), ["a very secret line", "a later line"]);
+    }
+    // What is written goes under the new key alone.
+    using fixture = openFixture({ path, key: next });
+    deepStrictEqual(await linesOf(fixture.store, "m", 1), ["a later line"]);
+    await rejects(linesOf(fixture.store, "m"), (error) => codeOf(error) === "failedPrecondition");
   } finally {
     await Deno.remove(directory, { recursive: true });
   }

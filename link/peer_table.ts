@@ -58,20 +58,22 @@ export function createPeerTable(
   };
   return {
     async put(id, config, options = {}) {
-      const endpoint = config.endpoint === undefined || config.endpoint === ""
-        ? undefined
-        : await resolveEndpoint(config.endpoint);
+      const endpoint = config.endpoint ? await resolveEndpoint(config.endpoint) : undefined;
+      const lastEndpoint = config.lastEndpoint ? parseEndpoint(config.lastEndpoint) : undefined;
       options.signal?.throwIfAborted();
       const before = known.get(id);
       const isSame = before !== undefined && before.config.publicKey === config.publicKey &&
         before.peer.addressKey === addressKey(ipv6Bytes(config.allowedIp));
       const peer = isSame ? before.peer : add(id, config);
       known.set(id, { config, peer });
-      // What a peer's own packets have told is newer than an endpoint that was given before.
-      if (endpoint !== undefined && before?.config.endpoint !== config.endpoint || !isSame) {
-        peer.endpoint = endpoint ?? peer.endpoint;
+      // What a peer's own packets have told is newer than an endpoint that was given before, and
+      // than one that is only remembered.
+      if (endpoint !== undefined && (!isSame || before.config.endpoint !== config.endpoint)) {
+        peer.endpoint = endpoint;
+      } else {
+        peer.endpoint ??= lastEndpoint;
       }
-      if (!isSame && endpoint !== undefined) core.wakePeer(peer);
+      if (!isSame && peer.endpoint !== undefined) core.wakePeer(peer);
       peer.setKeepalive((config.keepaliveSeconds ?? 0) * 1000);
     },
     remove(id) {

@@ -12,8 +12,10 @@ export interface PeerConfig {
   readonly publicKey: string;
   /** The peer's one inner address, with or without `/128`. */
   readonly allowedIp: string;
-  /** `host:port` where the peer is, or was last seen; it roams as packets come from elsewhere. */
+  /** `host:port` where the peer is; it roams as packets come from elsewhere. */
   readonly endpoint?: string;
+  /** Where it was last seen; used only while the device knows nothing better. */
+  readonly lastEndpoint?: string;
   /** Sends something at least this often, to keep a path through a NAT open; absent or 0 is never. */
   readonly keepaliveSeconds?: number;
 }

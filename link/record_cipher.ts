@@ -26,12 +26,17 @@ export interface RecordCipher {
   open(record: Uint8Array): Uint8Array;
 }
 
-/** Creates a cipher; without a key it seals nothing, and reads only what is not sealed. */
-export function createRecordCipher(key: Secret<Uint8Array> | undefined): RecordCipher {
-  // A key of its own, so that a record of the one store is never mistaken for one of the other.
-  const derived = key === undefined
-    ? undefined
-    : Buffer.from(hkdfSync("sha256", key.reveal(), "", "batuta machine store", 32));
+/**
+ * Creates a cipher; without a key it seals nothing, and without any it reads only what is not sealed.
+ *
+ * @param previous Keys that only open what was sealed with them before.
+ */
+export function createRecordCipher(
+  current: Secret<Uint8Array> | undefined,
+  previous: readonly Secret<Uint8Array>[] = [],
+): RecordCipher {
+  const derived = current === undefined ? undefined : derive(current);
+  const openers = [...(derived === undefined ? [] : [derived]), ...previous.map(derive)];
   return {
     seal: (content) => {
       if (derived === undefined) return joined(Uint8Array.of(PLAIN), content);
@@ -42,28 +47,40 @@ export function createRecordCipher(key: Secret<Uint8Array> | undefined): RecordC
     },
     open: (record) => {
       if (record[0] === PLAIN) return record.subarray(1);
-      if (derived === undefined) throw unreadable();
-      return openSealed(record, derived);
+      return openWithAny(record, openers);
     },
   };
 }
 
-function openSealed(record: Uint8Array, key: Uint8Array): Uint8Array {
-  try {
-    const nonce = record.subarray(1, 1 + NONCE_BYTES);
-    const body = record.subarray(1 + NONCE_BYTES, record.length - TAG_BYTES);
-    const decipher = createDecipheriv(ALGORITHM, key, nonce);
-    decipher.setAuthTag(record.subarray(record.length - TAG_BYTES));
-    return joined(decipher.update(body), decipher.final());
-  } catch (cause) {
-    throw unreadable(cause);
+/** A key of its own, so that a record of the one store is never mistaken for one of the other. */
+function derive(key: Secret<Uint8Array>): Uint8Array {
+  return Buffer.from(hkdfSync("sha256", key.reveal(), "", "batuta machine store", 32));
+}
+
+function openWithAny(record: Uint8Array, keys: readonly Uint8Array[]): Uint8Array {
+  let cause: unknown;
+  for (const key of keys) {
+    try {
+      return openSealed(record, key);
+    } catch (error) {
+      cause = error;
+    }
   }
+  throw unreadable(cause);
+}
+
+function openSealed(record: Uint8Array, key: Uint8Array): Uint8Array {
+  const nonce = record.subarray(1, 1 + NONCE_BYTES);
+  const body = record.subarray(1 + NONCE_BYTES, record.length - TAG_BYTES);
+  const decipher = createDecipheriv(ALGORITHM, key, nonce);
+  decipher.setAuthTag(record.subarray(record.length - TAG_BYTES));
+  return joined(decipher.update(body), decipher.final());
 }
 
 function unreadable(cause?: unknown): CodedError {
   return new CodedError(
     "failedPrecondition",
-    "Cannot read a record of the machine store: it is sealed with another key than state.key",
+    "Cannot read a record of the machine store: it is sealed with none of the keys in state.key",
     cause === undefined ? {} : { cause },
   );
 }

@@ -15,7 +15,7 @@ import type { PeerTable } from "./peers.ts";
 import { openTun } from "./tun/interface.ts";
 
 /** The name of the interface. */
-export const TUN_NAME = "siderolink";
+const TUN_NAME = "siderolink";
 const PREFIX_LENGTH = 64;
 
 /** A running device. */

@@ -263,10 +263,11 @@ function threadPackets(
   let nextWay = 1;
   return {
     attach(endpoint, sink) {
+      // A malformed name is refused here, where the caller still hears of it.
+      const name = formatEndpoint(parseEndpoint(endpoint));
       const way = nextWay++;
       sinks.set(way, sink);
-      // A malformed name is refused here, where the caller still hears of it.
-      post({ kind: "attach", way, endpoint: formatEndpoint(parseEndpoint(endpoint)) }, []);
+      post({ kind: "attach", way, endpoint: name }, []);
       return {
         receive(packet) {
           const bytes = packet.slice();

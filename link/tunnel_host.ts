@@ -191,7 +191,9 @@ function hostStream(
       if (isClosed) return;
       const bytes = new Uint8Array(Math.min(stream.available, credit, CHUNK_SIZE));
       if (bytes.length === 0 && credit > 0) return post({ kind: "end", stream: handle }, []);
-      credit -= await stream.read(bytes) ?? 0;
+      // Credit may come in while this waits.
+      const count = await stream.read(bytes) ?? 0;
+      credit -= count;
       if (bytes.length > 0) post({ kind: "data", stream: handle, bytes }, [bytes.buffer]);
     }
   };

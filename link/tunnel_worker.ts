@@ -16,7 +16,7 @@ interface WorkerScope {
 }
 
 /** Serves the program until the worker is terminated. */
-export function runTunnelWorker(scope: WorkerScope): void {
+function runTunnelWorker(scope: WorkerScope): void {
   const host = createTunnelHost((message, transfer) => scope.postMessage(message, transfer));
   scope.onmessage = ({ data }) => host.handle(data);
   scope.postMessage(WORKER_READY);

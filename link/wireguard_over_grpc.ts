@@ -17,7 +17,7 @@ import {
 } from "../proto/gen/siderolink/link_pb.ts";
 import { type Channel, createClient } from "../rpc/client.ts";
 import { type CallContext, implementService, type Service } from "../rpc/service.ts";
-import { isVirtualAddress, parseIpv6 } from "./addresses.ts";
+import { formatIpv6, isVirtualAddress, parseIpv6 } from "./addresses.ts";
 import type { PacketStreams } from "./packet_streams.ts";
 import { formatEndpoint, parseEndpoint } from "./udp.ts";
 
@@ -103,7 +103,7 @@ function readEndpoint({ metadata }: CallContext): string {
   if (address === undefined || !isVirtualAddress(address)) {
     throw new CodedError("permissionDenied", "peer not allowed");
   }
-  return formatEndpoint(endpoint);
+  return formatEndpoint({ hostname: formatIpv6(address), port: endpoint.port });
 }
 
 /** Takes packets until the sender ends, which ends the queue of the other direction too. */

@@ -116,6 +116,19 @@ Deno.test("wireguardOverGrpcService() refuses an endpoint that nobody was given"
     }
   }));
 
+Deno.test("wireguardOverGrpcService() takes every spelling of an endpoint for the same", () =>
+  withGrpc(async ({ machine, channel, endpoint }) => {
+    const stop = new AbortController();
+    const errors = [endpoint, endpoint.toUpperCase()].map((spelling) =>
+      runOverGrpc({ channel, packets: machine.packets, endpoint: spelling, signal: stop.signal })
+        .then(() => undefined, codeOf)
+    );
+    // The one takes the place of the other.
+    assert.equal(await Promise.race(errors), "aborted");
+    stop.abort();
+    await Promise.all(errors);
+  }));
+
 Deno.test("wireguardOverGrpcService() keeps the newest stream of an endpoint", () =>
   withGrpc(async ({ machine, machineAddress, tunnel, channel, endpoint }) => {
     const stop = new AbortController();

@@ -6,9 +6,6 @@
  * @module
  */
 
-/** Begins the labels that only the server sets. */
-export const SYSTEM_LABEL_PREFIX = "omni.sidero.dev/";
-
 // Where a resource belongs.
 
 /** The cluster's name. */
@@ -25,28 +22,13 @@ export const LABEL_CONTROL_PLANE_ROLE = "omni.sidero.dev/role-controlplane";
 export const LABEL_WORKER_ROLE = "omni.sidero.dev/role-worker";
 /** The cluster's UUID. */
 export const LABEL_CLUSTER_UUID = "omni.sidero.dev/cluster-uuid";
-/** The node's name in Kubernetes. */
-export const LABEL_HOSTNAME = "omni.sidero.dev/hostname";
 /** The node's name, on the status of a machine in a cluster. */
 export const LABEL_NODE_NAME = "omni.sidero.dev/node-name";
-/** The machine class by which a machine set chooses its machines. */
-export const LABEL_MACHINE_CLASS_NAME = "omni.sidero.dev/machine-class-name";
-/** Present on a machine set node that the server made for a machine class. */
-export const LABEL_MANAGED_BY_MACHINE_SET_NODE_CONTROLLER =
-  "omni.sidero.dev/managed-by-machine-set-node-controller";
-/** Present on a machine that is never chosen by a user. */
-export const LABEL_NO_MANUAL_ALLOCATION = "omni.sidero.dev/no-manual-allocation";
 
 // Patches.
 
 /** Present on a patch that is to be skipped. */
 export const LABEL_DISABLED = "omni.sidero.dev/disabled";
-/** Present on a patch that the server made. */
-export const LABEL_SYSTEM_PATCH = "omni.sidero.dev/system-patch";
-/** The name of a patch as people see it. */
-export const ANNOTATION_PATCH_NAME = "name";
-/** The description of a patch. */
-export const ANNOTATION_PATCH_DESCRIPTION = "description";
 
 // Infrastructure providers.
 
@@ -54,58 +36,29 @@ export const ANNOTATION_PATCH_DESCRIPTION = "description";
 export const LABEL_INFRA_PROVIDER_ID = "omni.sidero.dev/infra-provider-id";
 /** The machine request's ID. */
 export const LABEL_MACHINE_REQUEST = "omni.sidero.dev/machine-request";
-/** The ID of the set a machine request belongs to. */
-export const LABEL_MACHINE_REQUEST_SET = "omni.sidero.dev/machine-request-set";
-/** Present on a machine request whose machine is in use. */
-export const LABEL_MACHINE_REQUEST_IN_USE = "omni.sidero.dev/machine-request-in-use";
-/** The machine's ID at its provider. */
-export const LABEL_MACHINE_INFRA_ID = "omni.sidero.dev/infra-id";
-/** Present on a machine of a provider that does not create machines. */
-export const LABEL_MANAGED_BY_STATIC_INFRA_PROVIDER =
-  "omni.sidero.dev/is-managed-by-static-infra-provider";
-/** Present on a provider that does not create machines. */
-export const LABEL_STATIC_INFRA_PROVIDER = "omni.sidero.dev/is-static-infra-provider";
-/** Present on a machine that waits to be accepted. */
-export const LABEL_MACHINE_PENDING_ACCEPT = "omni.sidero.dev/accept-pending";
 
 // Machines.
 
 /** The machine's address in the tunnel. */
 export const LABEL_MACHINE_ADDRESS = "omni.sidero.dev/address";
-/** Architecture of the processor. */
-export const LABEL_ARCH = "omni.sidero.dev/arch";
 /** Present on a machine that no cluster has. */
 export const LABEL_AVAILABLE = "omni.sidero.dev/available";
 /** Present while the machine's tunnel is up. */
 export const LABEL_CONNECTED = "omni.sidero.dev/connected";
 /** Present while the machine's tunnel is down. */
 export const LABEL_DISCONNECTED = "omni.sidero.dev/disconnected";
-/** Maker of the processor. */
-export const LABEL_CPU = "omni.sidero.dev/cpu";
 /** Number of processor cores. */
 export const LABEL_CORES = "omni.sidero.dev/cores";
 /** Memory, with a unit. */
 export const LABEL_MEM = "omni.sidero.dev/mem";
 /** Disk space, with a unit. */
 export const LABEL_STORAGE = "omni.sidero.dev/storage";
-/** Speed of the network, with a unit. */
-export const LABEL_NET = "omni.sidero.dev/net";
 /** Platform that the machine runs on. */
 export const LABEL_PLATFORM = "omni.sidero.dev/platform";
-/** Region of the machine's cloud. */
-export const LABEL_REGION = "omni.sidero.dev/region";
-/** Zone of the machine's cloud. */
-export const LABEL_ZONE = "omni.sidero.dev/zone";
-/** Type of the machine at its cloud. */
-export const LABEL_INSTANCE = "omni.sidero.dev/instance";
 /** Version of the operating system. */
 export const LABEL_TALOS_VERSION = "omni.sidero.dev/talos-version";
-/** Present on a machine whose system is on a disk. */
-export const LABEL_INSTALLED = "omni.sidero.dev/installed";
 /** Present on a machine that refuses the server's credentials. */
 export const LABEL_INVALID_STATE = "omni.sidero.dev/invalid-state";
-/** Present on a machine that a cluster may take. */
-export const LABEL_READY_TO_USE = "omni.sidero.dev/ready-to-use";
 /** Present on a machine that sends events. */
 export const LABEL_REPORTING_EVENTS = "omni.sidero.dev/reporting-events";
 /** On a copied resource: the machine's UUID. */
@@ -117,14 +70,6 @@ export const LABEL_MIRROR_MACHINE = "batuta.altlinux.org/machine";
 export const ANNOTATION_CLUSTER_LOCKED = "omni.sidero.dev/cluster-locked";
 /** Freezes a machine while present on its machine set node. */
 export const ANNOTATION_MACHINE_LOCKED = "omni.sidero.dev/locked";
-/** Present on a machine set node with changes that wait because it is locked. */
-export const ANNOTATION_UPDATE_LOCKED = "omni.sidero.dev/locked-update";
-/** Present on a cluster while it is being imported. */
-export const ANNOTATION_CLUSTER_IMPORT_IN_PROGRESS =
-  "omni.sidero.dev/cluster-import-is-in-progress";
-/** Present on what cluster templates made. */
-export const ANNOTATION_MANAGED_BY_CLUSTER_TEMPLATES =
-  "omni.sidero.dev/managed-by-cluster-templates";
 /** On a Link: only the machine with the right token may take it from here on. */
 export const ANNOTATION_FORCE_VALID_NODE_UNIQUE_TOKEN =
   "siderolink.omni.sidero.dev/force-valid-node-unique-token";

@@ -12,12 +12,6 @@ export interface NamespaceDeclaration {
   readonly description: string;
 }
 
-/** Holds what survives a restart. */
-export const DEFAULT_NAMESPACE = "default";
-/** Holds what is computed again after each start. */
-export const EPHEMERAL_NAMESPACE = "ephemeral";
-/** Holds what server and infrastructure providers tell each other. */
-export const INFRA_PROVIDER_NAMESPACE = "infra-provider";
 /** Holds copies of resources of the machines, with the ID `<machine>/<ID on the machine>`. */
 export const TALOS_MIRROR_NAMESPACE = "talos-mirror";
 /** Holds, for each machine, copies of the definitions of its types. */
@@ -28,12 +22,12 @@ export const PROVIDER_NAMESPACE_PREFIX = "infra-provider:";
 /** The namespaces that are published; others come into being when a client writes there. */
 export const NAMESPACES: readonly NamespaceDeclaration[] = [
   { name: "meta", description: "Namespaces and definitions of types" },
-  { name: DEFAULT_NAMESPACE, description: "Resources that survive a restart" },
-  { name: EPHEMERAL_NAMESPACE, description: "Resources that are computed again after each start" },
+  { name: "default", description: "Resources that survive a restart" },
+  { name: "ephemeral", description: "Resources that are computed again after each start" },
   { name: "metrics", description: "Counters and times of last use" },
   { name: "virtual", description: "Resources that are computed for each request" },
   { name: "external", description: "Resources that other systems hold" },
-  { name: INFRA_PROVIDER_NAMESPACE, description: "Exchange with infrastructure providers" },
+  { name: "infra-provider", description: "Exchange with infrastructure providers" },
   {
     name: "infra-provider-ephemeral",
     description: "Exchange with infrastructure providers that does not survive a restart",

@@ -20,7 +20,8 @@ import {
 } from "@bufbuild/protobuf";
 import { CodedError } from "../base/errors.ts";
 
-function keyOf(name: string): string {
+/** Returns the key that the text form shows for a field name; every way to write a key leads to it. */
+export function keyOf(name: string): string {
   return name.replaceAll("_", "").toLowerCase();
 }
 

@@ -12,6 +12,7 @@
 import type { DescField, DescMessage, DescOneof, Message } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { renderYaml, type YamlNode } from "./yaml_layout.ts";
+import { keyOf } from "./yaml_read.ts";
 import { compareKeys, writeDoubleNumber } from "./yaml_scalar.ts";
 
 /** Returns the content of a compressed field, or `undefined` when it cannot be read here. */
@@ -112,10 +113,6 @@ function scalarNode(type: ScalarType, value: unknown): YamlNode {
     default:
       return { raw: String(value) };
   }
-}
-
-function keyOf(name: string): string {
-  return name.replaceAll("_", "").toLowerCase();
 }
 
 /** Shows a compressed field's content in its plain twin and nothing in the field itself. */

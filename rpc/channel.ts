@@ -272,12 +272,12 @@ class LazyChannel implements Channel {
 
   #acquire(waitForReady: boolean): Promise<Session> {
     if (this.#closedBy !== undefined) return Promise.reject(this.#closedBy);
-    if (this.#connecting !== undefined) return this.#connecting;
     const waitMs = this.#retryAtMs - performance.now();
     if (waitMs > 0 && !waitForReady) {
       const text = `Cannot reach ${this.authority}: attempt ${this.#failures} failed`;
       return Promise.reject(new CodedError("unavailable", text, { cause: this.#lastError }));
     }
+    if (this.#connecting !== undefined) return this.#connecting;
     this.#connecting = this.#connectAfter(waitMs).finally(() => this.#connecting = undefined);
     return this.#connecting;
   }

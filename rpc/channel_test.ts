@@ -123,10 +123,17 @@ Deno.test("createChannel() fails calls at once while it waits to dial again", as
     await assert.rejects(channel.rawCall(ECHO, new Uint8Array(1)), { code: "unavailable" });
   }
   assert.equal(dials, 1);
-  await assert.rejects(
-    channel.rawCall(ECHO, new Uint8Array(1), { waitForReady: true, timeoutMs: 30 }),
+  const waiting = assert.rejects(
+    channel.rawCall(ECHO, new Uint8Array(1), { waitForReady: true, timeoutMs: 100 }),
     { code: "deadlineExceeded" },
   );
+  // A call that is ready to wait makes no other one wait.
+  await assert.rejects(
+    channel.rawCall(ECHO, new Uint8Array(1), { timeoutMs: 1000 }),
+    { code: "unavailable" },
+  );
+  await waiting;
+  assert.equal(dials, 1);
   channel.close();
 });
 

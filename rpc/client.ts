@@ -16,7 +16,7 @@ import {
 import { CodedError } from "../base/errors.ts";
 import type { Channel, RawStream } from "./channel.ts";
 import type { CallOptions } from "./client_call.ts";
-import { decodeMessage, encodeMessage } from "./service.ts";
+import { decodeMessage, encodeMessage, mapStream } from "./service.ts";
 
 export { type Channel, type ChannelOptions, type ChannelState, createChannel } from "./channel.ts";
 export type { RawStream } from "./channel.ts";
@@ -83,7 +83,9 @@ function clientMethod(channel: Channel, path: string, method: DescMethod): unkno
     case "client_streaming":
       return async (requests: AsyncIterable<unknown>, options?: CallOptions) => {
         let reply: { readonly message: unknown } | undefined;
-        for await (const message of stream(channel, path, map(requests, encode), decode, options)) {
+        for await (
+          const message of stream(channel, path, mapStream(requests, encode), decode, options)
+        ) {
           if (reply !== undefined) {
             throw new CodedError("internal", `Call of ${path} got two replies`);
           }
@@ -96,12 +98,8 @@ function clientMethod(channel: Channel, path: string, method: DescMethod): unkno
       };
     case "bidi_streaming":
       return (requests: AsyncIterable<unknown>, options?: CallOptions) =>
-        stream(channel, path, map(requests, encode), decode, options);
+        stream(channel, path, mapStream(requests, encode), decode, options);
   }
-}
-
-async function* map<A, B>(source: AsyncIterable<A>, change: (item: A) => B): AsyncIterable<B> {
-  for await (const item of source) yield change(item);
 }
 
 async function* stream(

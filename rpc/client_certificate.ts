@@ -12,6 +12,11 @@ import { X509Certificate } from "node:crypto";
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
+/** Reads any number of certificates in PEM. Throws an error for one that is damaged. */
+export function parseAuthorities(pem: string): X509Certificate[] {
+  return (pem.match(CERTIFICATE) ?? []).map((one) => new X509Certificate(one));
+}
+
 /**
  * Whether a certificate was signed by one of the authorities and is valid now. Names
  * alone do not count: anyone can choose them.
@@ -26,8 +31,7 @@ export function isIssuedBy(
   if (nowMs < Date.parse(certificate.validFrom) || nowMs > Date.parse(certificate.validTo)) {
     return false;
   }
-  return (authorities.match(CERTIFICATE) ?? []).some((pem) => {
-    const authority = new X509Certificate(pem);
-    return certificate.issuer === authority.subject && certificate.verify(authority.publicKey);
-  });
+  return parseAuthorities(authorities).some((authority) =>
+    certificate.issuer === authority.subject && certificate.verify(authority.publicKey)
+  );
 }

@@ -8,8 +8,8 @@
 
 import { Duplex } from "node:stream";
 import { giveBuffer, takeBuffer } from "./buffers.ts";
-import { writeAll } from "./http1.ts";
 import type { ByteStream } from "./stream.ts";
+import { writeAll } from "./write_all.ts";
 
 // A record of TLS has at most 16 KiB; a silent connection should not hold room for a whole one.
 const READ_BYTES = 2048;

@@ -24,7 +24,7 @@ export type FrameHandler = (
 ) => void;
 
 /** All whole frames that were read have been handled. */
-export const ALL_PARSED = -1;
+const ALL_PARSED = -1;
 
 /** There may be more whole frames. */
 export const MORE_TO_PARSE = -2;

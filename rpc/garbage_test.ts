@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { CodedError, formatError } from "../base/errors.ts";
 import { createChannel } from "./client.ts";
 import { Flag, Frame } from "./frames.ts";
-import { writeAll } from "./http1.ts";
 import { dialTcp, listenTcp } from "./tcp.ts";
 import { block, frame, settings } from "./test_peer.ts";
+import { writeAll } from "./write_all.ts";
 
 const ROUNDS = 200;
 

@@ -14,6 +14,7 @@ import type { Limits } from "./limits.ts";
 import type { ByteStream } from "./stream.ts";
 import { coarseWheel } from "./timer_wheel.ts";
 import { nextTurn } from "./turns.ts";
+import { writeAll } from "./write_all.ts";
 
 /** What a handler answers. */
 export interface HttpReply {
@@ -33,6 +34,8 @@ interface EncodedReply extends HttpReply {
 }
 
 const encoder = new TextEncoder();
+const CR = 0x0d;
+const LF = 0x0a;
 const REASONS: Readonly<Record<number, string>> = {
   200: "OK",
   400: "Bad Request",
@@ -164,17 +167,30 @@ async function lingerClose(stream: ByteStream, reader: FrameReader): Promise<voi
 
 /** A request's head as text, `"too large"`, or `undefined` at the end of the connection. */
 async function readHead(reader: FrameReader, maxBytes: number): Promise<string | undefined> {
-  for (;;) {
-    const text = asLatin1(reader.unread);
-    const end = text.indexOf("\r\n\r\n");
+  for (let seen = 0;;) {
+    const { unread } = reader;
+    // Only what came since the last look is searched; the end's first bytes may have come before.
+    const end = endOfHead(unread, Math.max(0, seen - 3));
     if (end > maxBytes) return "too large";
     if (end >= 0) {
+      const text = asLatin1(unread.subarray(0, end));
       reader.skip(end + 4);
-      return text.slice(0, end);
+      return text;
     }
-    if (text.length > maxBytes) return "too large";
+    if (unread.length > maxBytes) return "too large";
+    seen = unread.length;
     if (!(await reader.read())) return undefined;
   }
+}
+
+/** Where the empty line after a head begins, at `from` or later; -1 when it is not there. */
+function endOfHead(bytes: Uint8Array, from: number): number {
+  let at = bytes.indexOf(CR, from);
+  while (at >= 0) {
+    if (bytes[at + 1] === LF && bytes[at + 2] === CR && bytes[at + 3] === LF) return at;
+    at = bytes.indexOf(CR, at + 1);
+  }
+  return -1;
 }
 
 async function answerHead(stream: ByteStream, head: string, routes: HttpRoutes): Promise<boolean> {
@@ -217,9 +233,4 @@ function asLatin1(bytes: Uint8Array): string {
   let text = "";
   for (const byte of bytes) text += String.fromCharCode(byte);
   return text;
-}
-
-/** Writes all of `data`. */
-export async function writeAll(stream: ByteStream, data: Uint8Array): Promise<void> {
-  for (let at = 0; at < data.length;) at += await stream.write(data.subarray(at));
 }

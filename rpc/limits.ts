@@ -60,7 +60,7 @@ export interface Limits {
   readonly requestStallMs: number;
   /** Time that a write may wait for the peer to take bytes. */
   readonly writeStallMs: number;
-  /** Time that a stream may wait for the peer to open its flow-control window. */
+  /** Time that data may wait for the peer to open the window of its stream or of the connection. */
   readonly windowStallMs: number;
   /** A connection without streams is closed after this time. 0: never. */
   readonly idleMs: number;
@@ -71,7 +71,7 @@ export interface Limits {
 }
 
 /** The defaults, with their reasons. */
-export const DEFAULT_LIMITS: Limits = {
+const DEFAULT_LIMITS: Limits = {
   // A Kubernetes-sized client opens some hundred watches; RFC 9113 advises at least 100.
   maxConcurrentStreams: 1000,
   // What gRPC implementations accept at least is 8 KiB; tokens and signatures fit twice.

@@ -36,7 +36,7 @@ const RESERVED = new Set([
 ]);
 
 /** Whether a header belongs to the protocol, so that a caller may not set it. */
-export function isReservedHeader(name: string): boolean {
+function isReservedHeader(name: string): boolean {
   return RESERVED.has(name) || name.startsWith(":");
 }
 

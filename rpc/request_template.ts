@@ -6,6 +6,7 @@
  * @module
  */
 
+import { ACCEPTED_ENCODINGS } from "./compression.ts";
 import type { HeaderTemplate } from "./hpack_encoder.ts";
 
 /** Who calls whom. */
@@ -22,7 +23,7 @@ export function requestTemplate(path: string, target: RequestTarget): HeaderTemp
     fields: [
       ...[":method", "POST", ":scheme", scheme, ":path", path, ":authority", authority],
       ...["te", "trailers", "content-type", "application/grpc", "user-agent", userAgent],
-      ...["grpc-accept-encoding", "identity,gzip"],
+      ...["grpc-accept-encoding", ACCEPTED_ENCODINGS],
     ],
   };
 }

@@ -13,6 +13,8 @@ import type { Session } from "./session.ts";
 export class SendLine {
   readonly #session: Session;
   #streams: H2Stream[] = [];
+  /** Since when data has waited for the connection's window; 0 when none does. */
+  #blockedSinceMs = 0;
 
   constructor(session: Session) {
     this.#session = session;
@@ -28,18 +30,32 @@ export class SendLine {
   /** Sends data while the connection has room for it. */
   pump(): void {
     const session = this.#session;
+    if (session.sendWindow > 0) this.#blockedSinceMs = 0;
     while (this.#streams.length > 0 && session.hasRoom) {
       const stream = this.#streams[0] as H2Stream;
-      if (session.sendWindow <= 0 && stream.hasQueue) return;
+      if (session.sendWindow <= 0 && stream.hasQueue) {
+        if (this.#blockedSinceMs === 0) this.#blockedSinceMs = performance.now();
+        return;
+      }
       this.#streams.shift();
       stream.inLine = false;
       // A stream whose own window is closed leaves the line until it opens.
       if (stream.sendFrame()) this.add(stream);
     }
+    if (this.#streams.length === 0) this.#blockedSinceMs = 0;
+  }
+
+  /** Whether data has waited for the connection's window longer than is allowed. */
+  isStalled(nowMs: number): boolean {
+    // Streams that were given up leave the line only when it moves, and do not wait.
+    this.pump();
+    const sinceMs = this.#blockedSinceMs;
+    return sinceMs > 0 && nowMs - sinceMs > this.#session.limits.windowStallMs;
   }
 
   /** Sends everybody away. */
   clear(): void {
     this.#streams = [];
+    this.#blockedSinceMs = 0;
   }
 }

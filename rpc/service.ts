@@ -191,7 +191,11 @@ function rawMethod(method: DescMethod, handler: LooseHandler): RawMethod {
   }
 }
 
-async function* mapStream<A, B>(source: AsyncIterable<A>, map: (item: A) => B): AsyncIterable<B> {
+/** Changes the items of a stream one by one. */
+export async function* mapStream<A, B>(
+  source: AsyncIterable<A>,
+  map: (item: A) => B,
+): AsyncIterable<B> {
   for await (const item of source) yield map(item);
 }
 

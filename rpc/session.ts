@@ -233,7 +233,6 @@ export class Session {
 
   /** Handles the answer to a PING of ours. */
   onPong(kind: number): void {
-    if (kind === KEEPALIVE_PING) this.#pingSentMs = 0;
     // The peer has seen the first GOAWAY, so every stream that it opened before is here by now.
     if (kind === DRAIN_PING && this.#drainLastId < 0) {
       this.#drainLastId = this.#dispatch.lastPeerStreamId;
@@ -356,8 +355,7 @@ export class Session {
   #scheduleCheck(): void {
     const { prefaceTimeoutMs, writeStallMs, keepaliveMs, keepaliveTimeoutMs, idleMs } = this.limits;
     const times = [prefaceTimeoutMs, writeStallMs, keepaliveMs, keepaliveTimeoutMs, idleMs];
-    const shortest = Math.min(...times.filter((ms) => ms > 0));
-    const period = Math.min(5000, Math.max(100, shortest / 4));
+    const period = Math.min(5000, Math.max(100, Math.min(...times.filter((ms) => ms > 0)) / 4));
     const check = (): void => {
       this.protect(() => this.#runChecks(performance.now()));
       if (!this.closed) this.#check = coarseWheel.schedule(period, check);
@@ -390,6 +388,8 @@ export class Session {
       if (limits.idleMs > 0 && nowMs - this.#idleSinceMs > limits.idleMs) this.drain();
       return;
     }
+    const isStalled = this.#line.isStalled(nowMs);
+    if (isStalled) return this.close(new Error("The peer's window stays closed"));
     for (const stream of [...this.streams.values()]) {
       if (stream.blockedSinceMs > 0 && nowMs - stream.blockedSinceMs > limits.windowStallMs) {
         stream.reset(Http2Code.Cancel);

@@ -10,10 +10,10 @@ import { type FrameHandler, FrameReader, MORE_TO_PARSE } from "./frame_reader.ts
 import { Flag, Frame, FRAME_HEADER_BYTES, PREFACE, putFrameHeader, putUint32 } from "./frames.ts";
 import { HpackDecoder, Known } from "./hpack_decoder.ts";
 import { encodedBound, HpackEncoder } from "./hpack_encoder.ts";
-import { writeAll } from "./http1.ts";
 import { decodeStatusMessage } from "./status.ts";
 import type { ByteStream } from "./stream.ts";
 import { dialTcp } from "./tcp.ts";
+import { writeAll } from "./write_all.ts";
 
 /** A frame as it came, with a copy of its payload. */
 export interface RawFrame {

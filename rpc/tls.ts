@@ -13,7 +13,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import { CodedError } from "../base/errors.ts";
-import { isIssuedBy } from "./client_certificate.ts";
+import { isIssuedBy, parseAuthorities } from "./client_certificate.ts";
 import { byteStreamOf, duplexOf } from "./duplex.ts";
 import type { ByteStream } from "./stream.ts";
 
@@ -106,6 +106,24 @@ export async function wrapTlsServer(
   stream: ByteStream,
   options: TlsServerOptions,
 ): Promise<TlsStream> {
+  let secured: TlsStream | undefined;
+  try {
+    secured = await acceptTls(stream, options);
+    if (options.requestClientCert !== "require") return secured;
+    if (isTrusted(secured.peerCertificate, options.ca)) return secured;
+    throw new CodedError(
+      "unauthenticated",
+      "TLS client showed no certificate of a trusted authority",
+    );
+  } catch (error) {
+    // Options that cannot be used fail before the handshake or after it, with the stream still open.
+    secured?.close();
+    stream.close();
+    throw error;
+  }
+}
+
+async function acceptTls(stream: ByteStream, options: TlsServerOptions): Promise<TlsStream> {
   const { requestClientCert = "none", alpn = ["h2"] } = options;
   const carrier = duplexOf(stream);
   // The type asks for a socket, the implementation takes any duplex.
@@ -116,27 +134,25 @@ export async function wrapTlsServer(
     requestCert: requestClientCert !== "none",
     rejectUnauthorized: requestClientCert === "require",
   });
-  const secured = await handshake(socket, carrier, "secure", options.timeoutMs);
-  if (requestClientCert !== "require" || isTrusted(secured.peerCertificate, options.ca)) {
-    return secured;
-  }
-  secured.close();
-  throw new CodedError(
-    "unauthenticated",
-    "TLS client showed no certificate of a trusted authority",
-  );
+  return await handshake(socket, carrier, "secure", options.timeoutMs);
 }
 
 function isTrusted(certificate: X509Certificate | undefined, ca: string | undefined): boolean {
   return certificate !== undefined && ca !== undefined && isIssuedBy(certificate, ca, Date.now());
 }
 
-/** Throws when a certificate and its key cannot be used. */
+/** Throws when a certificate, its key or the authorities cannot be used. */
 export function checkTlsServer(options: TlsServerOptions): void {
   // The runtime's context takes anything and fails only in a handshake, so the pair is tried here.
   const certificate = new X509Certificate(options.cert);
   if (!certificate.checkPrivateKey(createPrivateKey(normalizeKey(options.key)))) {
     throw new CodedError("invalidArgument", "The key does not belong to the certificate");
+  }
+  if (options.ca === undefined) return;
+  // A file that was cut off in its writing holds the beginning of a certificate without its end.
+  const begun = options.ca.split("-----BEGIN CERTIFICATE-----").length - 1;
+  if (begun === 0 || parseAuthorities(options.ca).length < begun) {
+    throw new CodedError("invalidArgument", "The authorities are not all certificates");
   }
 }
 

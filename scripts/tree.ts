@@ -58,7 +58,7 @@ export function isGenerated(file: string): boolean {
 }
 
 /** Renders findings one a line, in the `file:line: message` form that editors open. */
-export function renderFindings(findings: readonly Finding[]): string {
+function renderFindings(findings: readonly Finding[]): string {
   return findings
     .map(({ file, line, message }) => `${file}${line === undefined ? "" : `:${line}`}: ${message}`)
     .join("\n");

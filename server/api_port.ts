@@ -56,7 +56,10 @@ async function acceptFor(listener: StreamListener, current: () => RpcServer): Pr
   for await (const incoming of listener) void current().handle(incoming);
 }
 
-function createWaitingServer({ registry, log }: Context, reason: () => string): RpcServer {
+function createWaitingServer(
+  { registry, log, observer }: Context,
+  reason: () => string,
+): RpcServer {
   const refuse = (): never => {
     throw new CodedError("unavailable", `Cannot serve yet: ${reason()}`);
   };
@@ -73,6 +76,7 @@ function createWaitingServer({ registry, log }: Context, reason: () => string): 
       readiness: () => ({ problems: [reason()], notes: [] }),
     }),
     log,
+    observer,
   });
 }
 

@@ -83,12 +83,13 @@ export function createJoinPort(options: JoinOptions): JoinPort {
   const turns = new Map<string, Promise<unknown>>();
   const mayAsk = createRateLimit({ ...RATE, clock: options.clock });
   return {
-    join: (request, { signal }) =>
-      inTurn(turns, request.machineId, async () => {
-        if (!mayAsk(request.remoteAddress)) {
-          metrics.countRefusal("rate");
-          throw new CodedError("resourceExhausted", "Cannot join: too many requests, try later");
-        }
+    join: async (request, { signal }) => {
+      // Before the turn is taken: a flood with one UUID must not queue.
+      if (!mayAsk(request.remoteAddress)) {
+        metrics.countRefusal("rate");
+        throw new CodedError("resourceExhausted", "Cannot join: too many requests, try later");
+      }
+      return await inTurn(turns, request.machineId, async () => {
         const { admission, ...place } = await admit(request, options);
         metrics.countAdmission(admission.verdict);
         if (admission.verdict !== "sameKey") {
@@ -98,7 +99,8 @@ export function createJoinPort(options: JoinOptions): JoinPort {
         monitor.expect(request.machineId, request.publicKey);
         await peerStands(state, request, signal);
         return replyTo(place, options);
-      }),
+      });
+    },
   };
 }
 

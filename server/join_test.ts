@@ -71,7 +71,11 @@ async function startFixture(): Promise<Fixture> {
 async function join(fixture: Fixture, publicKey: string, more: Partial<JoinRequest> = {}) {
   const { signal } = new AbortController();
   await putResource(fixture.state, LinkStatus, { id: ID, spec: { nodePublicKey: publicKey } });
-  return await fixture.port.join({
+  return await fixture.port.join({ ...requestOf(publicKey), ...more }, { signal });
+}
+
+function requestOf(publicKey: string): JoinRequest {
+  return {
     machineId: ID,
     publicKey,
     joinToken: new Secret("join"),
@@ -79,8 +83,7 @@ async function join(fixture: Fixture, publicKey: string, more: Partial<JoinReque
     talosVersion: "v1.12.0",
     overGrpc: false,
     remoteAddress: "198.51.100.7",
-    ...more,
-  }, { signal });
+  };
 }
 
 Deno.test("a machine keeps its address over joins and boots", async () => {
@@ -127,6 +130,23 @@ Deno.test("a source that asks without end is told to wait", async () => {
   deepStrictEqual(codes, ["resourceExhausted"]);
   // Another source is not concerned.
   await join(fixture, "boot-1", { remoteAddress: "198.51.100.8" });
+});
+
+Deno.test("a flood with one UUID is refused before it waits for its turn", async () => {
+  await using fixture = await startFixture();
+  await join(fixture, "boot-1");
+  const { signal } = new AbortController();
+  const order: unknown[] = [];
+  await Promise.all(Array.from({ length: 1_200 }, async () => {
+    try {
+      await fixture.port.join(requestOf("boot-1"), { signal });
+      order.push("joined");
+    } catch (error) {
+      order.push(codeOf(error));
+    }
+  }));
+  strictEqual(order[0], "resourceExhausted");
+  strictEqual(order.at(-1), "joined");
 });
 
 Deno.test("a token that survived a reboot is remembered, and no presented one is stored", async () => {

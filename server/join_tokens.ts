@@ -46,8 +46,7 @@ function judgePlain(state: StateCore, token: ParsedToken, nowMs: number): TokenV
 
 function judgeSigned(state: StateCore, token: ParsedToken): TokenVerdict {
   const providerId = token.extraData[INFRA_PROVIDER_KEY] ?? "";
-  const provider = listResources(state, ProviderJoinConfig)
-    .find(({ metadata }) => metadata.id === providerId);
+  const provider = peekResource(state, ProviderJoinConfig, providerId);
   if (provider === undefined) {
     return invalid("the join token names an infrastructure provider that is not declared");
   }

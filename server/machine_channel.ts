@@ -44,7 +44,7 @@ export async function startMachineChannel(
   state: StateCore,
   material: ServerMaterial,
 ): Promise<MachineChannel> {
-  const { config, log, cleanup, signal, fail } = context;
+  const { config, log, observer, cleanup, signal, fail } = context;
   const clock = systemClock;
   const tunnel = config.wireguard.enabled
     ? await startTunnel({
@@ -69,7 +69,7 @@ export async function startMachineChannel(
   if (config.wireguard.enabled) {
     logs = await openSinks(context, state, tunnel);
     const listener = await tunnel.net.listen(TRUSTD_PORT);
-    inBackground(context, serveTrustd(listener, { state, clock, log }));
+    inBackground(context, serveTrustd(listener, { state, clock, log, observer }));
     cleanup.defer(() => listener.close());
   }
   return { tunnel, monitor, talos, mirror, logs };
@@ -106,12 +106,14 @@ async function openSinks(
 
 function openStore({ config, registry }: Context): MachineStore {
   const { path, retention, maximumSizePerMachine, maximumSize, encrypt } = config.machineStore;
+  const keys = encrypt ? readStateKeys(config.state.key) : undefined;
   return openMachineStore({
     path,
     retentionMs: retention,
     bytesPerMachine: maximumSizePerMachine,
     bytesInTotal: maximumSize,
-    key: encrypt ? readStateKeys(config.state.key).current : undefined,
+    key: keys?.current,
+    previous: keys?.previous,
     clock: systemClock,
     onRemoved: machineStoreMetrics(registry),
   });

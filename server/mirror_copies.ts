@@ -19,6 +19,7 @@ import { TalosVersion } from "../resources/mirror/version.ts";
 import { TALOS_MIRROR_NAMESPACE } from "../resources/namespaces.ts";
 import type { TalosVersionAnswer } from "../talos/api.ts";
 import type { MirroredKind, MirroredResource, MirrorEvent } from "../talos/mirror.ts";
+import { selectionOf } from "./typed_state.ts";
 
 /** Owns all copies. Stored: a rename is a migration. */
 const OWNER = "talos.Mirror";
@@ -40,8 +41,10 @@ export function createMirrorCopies(state: StateCore): MirrorCopies {
     putCopy(state, machine, resource);
   const remove = (ref: Ref): Promise<void> => removeCopy(state, ref);
   const idsOf = (machine: string, type: string): readonly string[] =>
-    state.snapshot({ namespace: TALOS_MIRROR_NAMESPACE, type }, ofMachine(machine))
-      .map(({ metadata }) => metadata.id);
+    state.snapshot(
+      { namespace: TALOS_MIRROR_NAMESPACE, type },
+      selectionOf({ [LABEL_MIRROR_MACHINE]: machine }),
+    ).map(({ metadata }) => metadata.id);
   const applySnapshot = async (
     machine: string,
     { type }: MirroredKind,
@@ -77,16 +80,6 @@ export function createMirrorCopies(state: StateCore): MirrorCopies {
       );
     },
   };
-}
-
-function ofMachine(machine: string) {
-  const term = {
-    key: LABEL_MIRROR_MACHINE,
-    op: "equal",
-    values: [machine],
-    invert: false,
-  } as const;
-  return { labelQueries: [{ terms: [term] }] };
 }
 
 async function putCopy(state: StateCore, machine: string, source: MirroredResource): Promise<void> {

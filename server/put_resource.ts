@@ -9,8 +9,10 @@
 import { create, equals, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { systemClock } from "../base/clock.ts";
 import { codeOf } from "../base/errors.ts";
-import type { Instant, Metadata, ResourceType } from "../cosi/resource.ts";
+import { type Instant, type Metadata, refOf, type ResourceType } from "../cosi/resource.ts";
+import { findRaw } from "../cosi/runtime/state_reader.ts";
 import type { RawResource } from "../cosi/state/raw_resource.ts";
+import { sameRecord } from "../cosi/state/same_record.ts";
 import type { State } from "../cosi/state/state.ts";
 
 /** What a resource shall be. */
@@ -22,29 +24,16 @@ export interface WantedResource<T extends ResourceType> {
 }
 
 /** The stored resource, or `undefined` when it is not there. */
-export async function findResource(
+export function findResource(
   state: State,
   type: ResourceType,
   id: string,
 ): Promise<RawResource | undefined> {
-  try {
-    return await state.get({ namespace: type.namespace, type: type.type, id });
-  } catch (error) {
-    if (codeOf(error) === "notFound") return undefined;
-    throw error;
-  }
+  return findRaw(state, refOf(type, id));
 }
 
 function instantOf(ms: number): Instant {
   return { seconds: BigInt(Math.floor(ms / 1000)), nanos: (ms % 1000) * 1_000_000 };
-}
-
-function sameRecord(
-  left: Readonly<Record<string, string>>,
-  right: Readonly<Record<string, string>>,
-): boolean {
-  const keys = Object.keys(left);
-  return keys.length === Object.keys(right).length && keys.every((key) => left[key] === right[key]);
 }
 
 /**
@@ -101,7 +90,7 @@ export async function removeResource(
   id: string,
   owner = "",
 ): Promise<void> {
-  const ref = { namespace: type.namespace, type: type.type, id };
+  const ref = refOf(type, id);
   try {
     if (await state.teardown(ref, { owner })) await state.destroy(ref, { owner });
   } catch (error) {

@@ -23,11 +23,12 @@ import { SysVersion } from "../resources/system/sys_version.ts";
 import { makeJoinConfig } from "../talos/config/join_config.ts";
 import { formatHostPort, formatMachineApiUrl } from "./config/address.ts";
 import type { Config } from "./config/parse_config.ts";
-import { findResource, putResource } from "./put_resource.ts";
+import { putResource } from "./put_resource.ts";
 import { checkRemovedProviders, seedProviders } from "./seed_providers.ts";
 import { encodeToken } from "./seed_tokens.ts";
 import { seedTalosVersions } from "./seed_versions.ts";
 import { EVENTS_PORT, LOGS_PORT } from "./tunnel_ports.ts";
+import { peekResource } from "./typed_state.ts";
 
 /** The resource that holds the identity, and others that there is one of. */
 const SIDEROLINK_ID = "siderolink-config";
@@ -50,8 +51,6 @@ export interface ServerMaterial {
   /** WireGuard keys of the server, base64. */
   readonly privateKey: Secret;
   readonly publicKey: string;
-  /** The join token that new machines present by default. */
-  readonly joinToken: Secret;
 }
 
 /**
@@ -86,7 +85,7 @@ export async function seedState(
   });
   await seedTalosVersions(state, config);
   await seedProviders(state, config, options.random);
-  return { ...keys, joinToken };
+  return keys;
 }
 
 /** Earlier tokens stay valid; a configured one becomes the default. */
@@ -95,11 +94,10 @@ async function seedJoinToken(
   config: Config,
   random: RandomBytes,
 ): Promise<Secret> {
-  const stored = await findResource(state, DefaultJoinToken, "default");
-  const storedToken = stored?.decode(DefaultJoinToken.schema).tokenId ?? "";
+  const storedToken = peekResource(state, DefaultJoinToken, "default")?.spec.tokenId ?? "";
   const configured = config.siderolink.initialJoinToken?.reveal();
   const token = configured ?? (storedToken === "" ? encodeToken(random(32)) : storedToken);
-  if (await findResource(state, JoinToken, token) === undefined) {
+  if (peekResource(state, JoinToken, token) === undefined) {
     await putResource(state, JoinToken, { id: token, spec: { name: "initial" } });
   }
   await putResource(state, DefaultJoinToken, { id: "default", spec: { tokenId: token } });
@@ -111,9 +109,8 @@ async function seedIdentity(
   config: Config,
   joinToken: Secret,
   random: RandomBytes,
-): Promise<{ readonly privateKey: Secret; readonly publicKey: string }> {
-  const stored = await findResource(state, ServerIdentity, SIDEROLINK_ID);
-  const storedKey = stored?.decode(ServerIdentity.schema).privateKey ?? "";
+): Promise<ServerMaterial> {
+  const storedKey = peekResource(state, ServerIdentity, SIDEROLINK_ID)?.spec.privateKey ?? "";
   const privateKey = storedKey === "" ? generateKey(random).privateKey : storedKey;
   const publicKey = publicKeyOf(privateKey);
   await putResource(state, ServerIdentity, {

@@ -27,10 +27,10 @@ import type { Config } from "./config/parse_config.ts";
 import { findResource, putResource } from "./put_resource.ts";
 import { encodeToken } from "./seed_tokens.ts";
 import { EVENTS_PORT, LOGS_PORT } from "./tunnel_ports.ts";
+import { peekResource, selectionOf } from "./typed_state.ts";
 
 function ofProvider(id: string): Selection {
-  const term = { key: LABEL_INFRA_PROVIDER_ID, op: "equal" as const, values: [id], invert: false };
-  return { labelQueries: [{ terms: [term] }] };
+  return selectionOf({ [LABEL_INFRA_PROVIDER_ID]: id });
 }
 
 async function removedProviders(state: StateCore, config: Config): Promise<readonly string[]> {
@@ -79,8 +79,7 @@ async function seedJoinConfig(
   id: string,
   random: RandomBytes,
 ): Promise<void> {
-  const stored = await findResource(state, ProviderJoinConfig, id);
-  const kept = stored?.decode(ProviderJoinConfig.schema).joinToken ?? "";
+  const kept = peekResource(state, ProviderJoinConfig, id)?.spec.joinToken ?? "";
   const joinToken = kept === "" ? encodeToken(random(32)) : kept;
   const { kernelArgs, config: documents } = makeJoinConfig({
     apiUrl: formatMachineApiUrl(config.machineApiAdvertisedUrl),

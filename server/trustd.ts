@@ -20,6 +20,7 @@ import { ClusterMachine } from "../resources/cluster/cluster_machine.ts";
 import { ClusterSecret } from "../resources/cluster/cluster_secret.ts";
 import { LABEL_CLUSTER, LABEL_MACHINE_ADDRESS } from "../resources/labels.ts";
 import { Machine } from "../resources/machine/machine.ts";
+import type { CallObserver } from "../rpc/call_observer.ts";
 import { createRpcServer, type RpcServer } from "../rpc/server.ts";
 import type { IncomingStream, StreamListener } from "../rpc/stream.ts";
 import { wrapTlsServer } from "../rpc/tls.ts";
@@ -37,6 +38,7 @@ export interface TrustdOptions {
   readonly state: StateCore;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly observer: CallObserver;
 }
 
 /** A certificate of this server in the name of one cluster. */
@@ -54,6 +56,7 @@ export async function serveTrustd(
   const server = createRpcServer({
     services: [trustdService(createTrustPort(options))],
     log: options.log,
+    observer: options.observer,
   });
   const certificates = new Map<string, OwnCertificate>();
   for await (const incoming of listener) void accept(incoming, server, certificates, options);
@@ -68,7 +71,7 @@ async function accept(
 ): Promise<void> {
   try {
     const { cluster, bundle } = clusterAt(options.state, incoming.remoteAddress);
-    const { crt: cert, key } = await ownCertificate(cluster, bundle, certificates, options.clock);
+    const { crt: cert, key } = await ownCertificate(cluster, bundle, certificates, options);
     const stream = await wrapTlsServer(incoming.stream, { cert, key, alpn: ["h2"] });
     await server.handle({ ...incoming, stream });
   } catch (error) {
@@ -81,16 +84,17 @@ async function ownCertificate(
   cluster: string,
   { certs: { os } }: Bundle,
   certificates: Map<string, OwnCertificate>,
-  clock: Clock,
+  { state, clock }: TrustdOptions,
 ): Promise<CertificateAndKey> {
   const nowMs = clock.nowMs();
   const known = certificates.get(cluster);
   if (known?.authority === os.crt && nowMs < known.renewAtMs) return known.pair;
   const pair = await issueMachineServerCertificate(os, { nowMs, ipAddresses: [SERVER_ADDRESS] });
   const renewAtMs = nowMs + MACHINE_SERVER_LIFETIME_MS / 2;
-  // Keys of clusters that are gone are not kept.
+  // Keys of clusters that are gone are not kept beyond the next one that is made.
   for (const [name, { renewAtMs: endMs }] of certificates) {
-    if (endMs <= nowMs) certificates.delete(name);
+    const isGone = peekResource(state, ClusterSecret, name) === undefined;
+    if (isGone || endMs <= nowMs) certificates.delete(name);
   }
   certificates.set(cluster, { authority: os.crt, pair, renewAtMs });
   return pair;

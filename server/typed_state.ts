@@ -10,6 +10,7 @@ import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import type { Metadata, Ref, Resource, ResourceType } from "../cosi/resource.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import type { RawResource } from "../cosi/state/raw_resource.ts";
+import type { Selection } from "../cosi/state/state.ts";
 
 /** Names a resource of a declared type. */
 export function refOf(type: ResourceType, id: string): Ref {
@@ -26,20 +27,24 @@ export function peekResource<T extends ResourceType>(
   return raw && decoded(type, raw);
 }
 
-/** The resources of a type at this moment whose labels have these values, sorted by ID. */
-export function listResources<T extends ResourceType>(
-  state: StateCore,
-  type: T,
-  labels: Readonly<Record<string, string>> = {},
-): readonly Resource<T>[] {
+/** Selects what has all of these labels with these values; everything when there are none. */
+export function selectionOf(labels: Readonly<Record<string, string>>): Selection {
   const terms = Object.entries(labels).map(([key, value]) => ({
     key,
     op: "equal" as const,
     values: [value],
     invert: false,
   }));
-  const selection = terms.length === 0 ? {} : { labelQueries: [{ terms }] };
-  return state.snapshot({ namespace: type.namespace, type: type.type }, selection)
+  return terms.length === 0 ? {} : { labelQueries: [{ terms }] };
+}
+
+/** The resources of a type at this moment whose labels have these values, sorted by ID. */
+export function listResources<T extends ResourceType>(
+  state: StateCore,
+  type: T,
+  labels: Readonly<Record<string, string>> = {},
+): readonly Resource<T>[] {
+  return state.snapshot({ namespace: type.namespace, type: type.type }, selectionOf(labels))
     .map((raw) => decoded(type, raw));
 }
 

@@ -36,7 +36,8 @@ import { Machine } from "../../resources/machine/machine.ts";
 import { MachineStatus } from "../../resources/machine/machine_status.ts";
 import { TalosMachineStatus } from "../../resources/mirror/machine_status.ts";
 import { TalosSessionStatus } from "../../resources/talos/talos_session_status.ts";
-import { type ConfigDocument, parseDocuments, V1ALPHA1 } from "../../talos/config/documents.ts";
+import { type ConfigDocument, parseDocuments } from "../../talos/config/documents.ts";
+import { MAIN_KIND } from "../../talos/config/schema.ts";
 import type { TalosApi } from "../../talos/api.ts";
 import type { TalosTarget } from "../../talos/target.ts";
 import { findTarget, gatherTargetFacts, TARGET_INPUTS, targetOf } from "../talos/target.ts";
@@ -230,7 +231,7 @@ async function requireUnconfigured(
   signal: AbortSignal,
 ): Promise<void> {
   const documents = documentsOf(await talos.readConfiguration(target, { signal }) ?? "");
-  if (documents !== undefined && documents.every(({ kind }) => kind !== V1ALPHA1)) return;
+  if (documents !== undefined && documents.every(({ kind }) => kind !== MAIN_KIND)) return;
   throw new CodedError(
     "unavailable",
     "Cannot give the machine back yet: it has just taken its configuration",

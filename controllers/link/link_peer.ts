@@ -32,15 +32,22 @@ export function planLinkPeer(
 ): Plan<typeof LinkStatus, PeerConfig> {
   const { nodePublicKey, nodeSubnet, virtualAddrport, lastEndpoint } = spec;
   if (nodePublicKey === "") return { kind: "destroy", reason: "the machine has no public key yet" };
-  // What comes over gRPC has no other address than its name.
-  const endpoint = virtualAddrport || lastEndpoint;
   return {
     kind: "write",
     action: {
       publicKey: nodePublicKey,
       allowedIp: nodeSubnet.replace(/\/.*$/, ""),
-      ...(endpoint === "" ? {} : { endpoint }),
+      ...endpointOf(virtualAddrport, lastEndpoint),
     },
     spec: { nodeSubnet, nodePublicKey, virtualAddrport, linkId: metadata.id },
   };
+}
+
+function endpointOf(
+  virtualAddrport: string,
+  lastEndpoint: string,
+): Pick<PeerConfig, "endpoint" | "lastEndpoint"> {
+  // What comes over gRPC has no other address than its name.
+  if (virtualAddrport !== "") return { endpoint: virtualAddrport };
+  return lastEndpoint === "" ? {} : { lastEndpoint };
 }

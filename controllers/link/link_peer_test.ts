@@ -29,7 +29,22 @@ Deno.test("planLinkPeer() hands on where the machine was last seen", () => {
   deepStrictEqual(plan.kind === "write" && plan.action, {
     publicKey: "key-a",
     allowedIp: "fdae::2",
-    endpoint: "192.0.2.1:5",
+    lastEndpoint: "192.0.2.1:5",
+  });
+});
+
+Deno.test("planLinkPeer() gives the name of a machine that comes over gRPC as its endpoint", () => {
+  const plan = planLinkPeer(
+    fakeResource(Link, ID, {
+      ...LINK,
+      virtualAddrport: "[fdae::9]:1",
+      lastEndpoint: "192.0.2.1:5",
+    }),
+  );
+  deepStrictEqual(plan.kind === "write" && plan.action, {
+    publicKey: "key-a",
+    allowedIp: "fdae::2",
+    endpoint: "[fdae::9]:1",
   });
 });
 

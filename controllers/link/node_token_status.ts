@@ -7,7 +7,6 @@
  */
 
 import {
-  type CallOptions,
   type Controller,
   defineController,
   type Plan,
@@ -21,13 +20,13 @@ import {
   ANNOTATION_FORCE_VALID_NODE_UNIQUE_TOKEN,
   ANNOTATION_NODE_TOKEN_KEY,
 } from "../../resources/labels.ts";
-import { Link } from "../../resources/link/link.ts";
+import type { Link } from "../../resources/link/link.ts";
 import { NodeUniqueToken } from "../../resources/link/node_unique_token.ts";
 import { NodeUniqueTokenStatus } from "../../resources/link/node_unique_token_status.ts";
 import { Machine } from "../../resources/machine/machine.ts";
 import type { TalosApi } from "../../talos/api.ts";
 import type { TalosTarget } from "../../talos/target.ts";
-import { findTarget, TARGET_INPUTS, type TargetInput } from "../talos/target.ts";
+import { gatherTargetFacts, TARGET_INPUTS, type TargetInput, targetOf } from "../talos/target.ts";
 
 /** What the decision depends on besides the token. */
 export interface NodeTokenStatusFacts {
@@ -52,7 +51,7 @@ export function nodeTokenStatusController(
   return defineController({
     name: "link.NodeTokenStatusController",
     primary: NodeUniqueToken,
-    mapped: [sameId(Link), sameId(NodeUniqueTokenStatus), ...TARGET_INPUTS],
+    mapped: [sameId(NodeUniqueTokenStatus), ...TARGET_INPUTS],
     output: NodeUniqueTokenStatus,
     gather: gatherNodeTokenStatusFacts,
     plan: planNodeTokenStatus,
@@ -65,16 +64,15 @@ export function nodeTokenStatusController(
 
 async function gatherNodeTokenStatusFacts(
   { metadata: { id } }: Resource<typeof NodeUniqueToken>,
-  reader: Reader<TargetInput | typeof Link | typeof NodeUniqueTokenStatus>,
-  _options: CallOptions,
+  reader: Reader<TargetInput | typeof NodeUniqueTokenStatus>,
 ): Promise<NodeTokenStatusFacts> {
-  const [link, status, machine] = await Promise.all([
-    reader.find(Link, id),
+  const [status, machine, targetFacts] = await Promise.all([
     reader.find(NodeUniqueTokenStatus, id),
     reader.find(Machine, id),
+    gatherTargetFacts(id, reader),
   ]);
-  const target = machine?.spec.connected === true ? await findTarget(machine, reader) : undefined;
-  return { link, status, target };
+  const target = machine?.spec.connected === true ? targetOf(machine, targetFacts) : undefined;
+  return { link: targetFacts.link, status, target };
 }
 
 /** Decides whether the token must be written and how sure it is that the machine keeps it. */

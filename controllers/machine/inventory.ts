@@ -6,7 +6,7 @@
  * @module
  */
 
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Message, MessageInitShape } from "@bufbuild/protobuf";
 import { redactParameters } from "../../base/redact.ts";
 import type { Resource, ResourceType, SpecOf } from "../../cosi/resource.ts";
 import type { NetIPPrefix } from "../../proto/gen/talos/common_pb.ts";
@@ -50,7 +50,8 @@ export interface MachineCopies {
   readonly versions: Copies<typeof TalosVersion>;
 }
 
-type StatusInit = MessageInitShape<typeof MachineStatusSpecSchema>;
+/** Fields alone: a whole message could not be spread into one with other fields. */
+type StatusInit = Exclude<MessageInitShape<typeof MachineStatusSpecSchema>, Message>;
 
 /** The parts of a MachineStatus that describe the machine itself. */
 export function inventoryOf(copies: MachineCopies): StatusInit {
@@ -202,7 +203,6 @@ function schematicOf({ extensions, versions }: MachineCopies): Pick<StatusInit, 
       invalid: schematic === undefined,
       extensions: names.filter((name) => name !== "" && name !== SCHEMATIC_EXTENSION),
       fullId: schematic?.spec.metadata?.version ?? "",
-      initialSchematic: schematic?.spec.metadata?.version ?? "",
       raw: redactParameters(schematic?.spec.metadata?.extraInfo ?? ""),
     },
   };

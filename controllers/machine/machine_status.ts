@@ -148,6 +148,14 @@ export function planMachineStatus(
     kind: "write",
     spec: {
       ...inventory,
+      // An image of another schematic must not hide with which one the machine first came.
+      ...(inventory.schematic === undefined ? {} : {
+        schematic: {
+          ...inventory.schematic,
+          initialSchematic: current?.spec.schematic?.initialSchematic ||
+            inventory.schematic.fullId || "",
+        },
+      }),
       initialTalosVersion: current?.spec.initialTalosVersion || inventory.talosVersion || "",
       lastError: session?.spec.lastError ?? "",
       managementAddress: machine.spec.managementAddress,

@@ -36,7 +36,6 @@ export interface CollectOptions {
 }
 
 const BACKOFF = { initialMs: 100, maximumMs: 30_000 };
-const NONE: ReadonlySet<string> = new Set();
 
 /** Makes the work of a collector. */
 export function collectInto(options: CollectOptions): Work {
@@ -152,13 +151,12 @@ async function reconcile(
   const stored = await outputs.of(id);
   const remaining = await outputs.clear(stored, new Set([id]));
   if (remaining.length > 0) return blockedBy(remaining);
-  const current = stored.get(id);
-  await outputs.write(id, id, plan, current?.metadata.phase === "running" ? current : undefined);
+  await outputs.write(id, id, plan, stored.get(id));
   return { ...(plan.waiting === undefined ? {} : { waiting: plan.waiting }), ...retry };
 }
 
 async function remove(outputs: Outputs, id: string): Promise<ItemResult> {
-  const remaining = await outputs.clear(await outputs.of(id), NONE);
+  const remaining = await outputs.removeAll(id);
   return remaining.length > 0 ? blockedBy(remaining) : {};
 }
 

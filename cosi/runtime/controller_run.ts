@@ -17,7 +17,7 @@ import type { DerivingController } from "./declaration.ts";
 import { deriveFrom } from "./derive.ts";
 import { fateOf } from "./failures.ts";
 import type { ItemResult } from "./item.ts";
-import type { EngineMetrics } from "./metrics.ts";
+import type { EngineMetrics, ReconcileOutcome } from "./metrics.ts";
 import { Outputs } from "./outputs.ts";
 import type { Pacer } from "./pacer.ts";
 import { createReader } from "./state_reader.ts";
@@ -158,7 +158,7 @@ export class ControllerRun {
     metrics.countWakeup(this.name);
     metrics.observeQueueDepth(this.name, this.#queue.depth);
     const startMs = performance.now();
-    const observe = (outcome: "done" | "waiting" | "failed"): void =>
+    const observe = (outcome: ReconcileOutcome): void =>
       metrics.observeReconcile(this.name, outcome, (performance.now() - startMs) / 1000);
     try {
       const attributes = { controller: this.name, type: this.#itemType, id };

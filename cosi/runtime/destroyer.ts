@@ -96,7 +96,10 @@ export class Destroyer {
     } catch (error) {
       const code = codeOf(error);
       // Somebody was faster, or holds it again: the next event tells.
-      if (code === "notFound" || code === "conflict" || signal.aborted) return undefined;
+      if (code === "notFound" || code === "conflict" || signal.aborted) {
+        this.#attempts.delete(key);
+        return undefined;
+      }
       const attempt = (this.#attempts.get(key) ?? 0) + 1;
       this.#attempts.set(key, attempt);
       logger.warn("reconcile failed", {

@@ -52,7 +52,6 @@ type AnyPlan = Plan<ResourceType, unknown> | PlanMany<ResourceType, unknown>;
 type AnyWrite = Write<ResourceType, unknown> | WriteMany<ResourceType, unknown>;
 
 const DONE: ItemResult = {};
-const NONE: ReadonlySet<string> = new Set();
 
 /** The protocol of one controller's items. */
 export class Item {
@@ -117,7 +116,7 @@ class Run {
   /** Removes what a primary left behind that is gone. */
   async #sweep(): Promise<ItemResult> {
     const { outputs } = this.#options;
-    const remaining = await outputs.clear(await outputs.of(this.#id), NONE);
+    const remaining = await outputs.removeAll(this.#id);
     if (remaining.length > 0) return blockedBy(remaining);
     await this.#letGoInputs();
     return DONE;
@@ -125,7 +124,7 @@ class Run {
 
   async #release(raw: RawResource, primary: Resource<ResourceType>): Promise<ItemResult> {
     const { controller, outputs, writer } = this.#options;
-    const remaining = await outputs.clear(await outputs.of(this.#id), NONE);
+    const remaining = await outputs.removeAll(this.#id);
     if (remaining.length > 0) return blockedBy(remaining);
     // Without the finalizer nothing was ever done that could be undone.
     const mustFinalize = raw.metadata.finalizers.includes(controller.name);
@@ -185,12 +184,11 @@ class Run {
   ): Promise<void> {
     for (const [id, output] of desired) {
       if (blocked.has(id)) continue;
-      const current = stored.get(id);
       await this.#options.outputs.write(
         this.#id,
         id,
         observed === undefined ? output : { ...output, spec: { ...output.spec, ...observed } },
-        current?.metadata.phase === "running" ? current : undefined,
+        stored.get(id),
       );
     }
   }

@@ -8,7 +8,7 @@
 
 import { CodedError } from "../../base/errors.ts";
 import type { Desired } from "../controller.ts";
-import type { Ref, ResourceType } from "../resource.ts";
+import { refOf, type ResourceType } from "../resource.ts";
 import type { RawResource } from "../state/raw_resource.ts";
 import type { State } from "../state/state.ts";
 import type { OutputDeclaration } from "./declaration.ts";
@@ -27,6 +27,8 @@ export interface OutputsOptions {
 
 /** The stored outputs of one item by ID. */
 export type StoredOutputs = ReadonlyMap<string, RawResource>;
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** Outputs of one controller. */
 export class Outputs {
@@ -67,7 +69,12 @@ export class Outputs {
     return remaining;
   }
 
-  /** Writes a desired output, `stored` being its running version if there is one. */
+  /** Removes all outputs of the item; returns the ones that are still held by finalizers. */
+  async removeAll(itemId: string): Promise<readonly RawResource[]> {
+    return await this.clear(await this.of(itemId), NONE);
+  }
+
+  /** Writes a desired output, `stored` being what was there; only what is running is updated. */
   async write(
     itemId: string,
     id: string,
@@ -75,11 +82,12 @@ export class Outputs {
     stored: RawResource | undefined,
   ): Promise<void> {
     const { writer, declaration: { type, primaryLabel } } = this.#options;
-    if (stored === undefined) await this.#requireFree(itemId, id);
+    const running = stored?.metadata.phase === "running" ? stored : undefined;
+    if (running === undefined) await this.#requireFree(itemId, id);
     const labels = primaryLabel === undefined
       ? desired.labels ?? {}
       : { ...desired.labels, [primaryLabel]: itemId };
-    await writer.write(type, id, { ...desired, labels }, stored);
+    await writer.write(type, id, { ...desired, labels }, running);
   }
 
   /** Refuses an ID that a user, another controller or another item of this controller has taken. */
@@ -96,8 +104,4 @@ export class Outputs {
       `Cannot write "${type.type}" "${id}" for "${itemId}": it was written for "${holder}"`,
     );
   }
-}
-
-function refOf(type: ResourceType, id: string): Ref {
-  return { namespace: type.namespace, type: type.type, id };
 }

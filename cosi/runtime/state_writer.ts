@@ -11,6 +11,7 @@ import { CodedError, codeOf } from "../../base/errors.ts";
 import type { Desired } from "../controller.ts";
 import type { Metadata, ResourceType } from "../resource.ts";
 import type { RawResource } from "../state/raw_resource.ts";
+import { sameRecord } from "../state/same_record.ts";
 import type { State } from "../state/state.ts";
 import { staleIfConflict, StaleRead } from "./failures.ts";
 import { findRaw } from "./state_reader.ts";
@@ -57,7 +58,7 @@ export class StateWriter {
     }
     const { metadata } = stored;
     if (
-      isSameRecord(metadata.labels, labels) && isSameRecord(metadata.annotations, annotations) &&
+      sameRecord(metadata.labels, labels) && sameRecord(metadata.annotations, annotations) &&
       equals(type.schema, stored.decode(type.schema), spec)
     ) return;
     await this.#attempt(() =>
@@ -178,14 +179,4 @@ function newMetadata(
     labels,
     annotations,
   };
-}
-
-/** Whether two sets of labels or annotations are equal. */
-export function isSameRecord(
-  a: Readonly<Record<string, string>>,
-  b: Readonly<Record<string, string>>,
-): boolean {
-  if (a === b) return true;
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }

@@ -145,12 +145,11 @@ export class StatusPublisher {
     const desired = new Set(wait === undefined ? [] : [key]);
     const remaining = await this.#waits.clear(stored, desired);
     if (wait === undefined || remaining.length > 0) return;
-    const current = stored.get(key);
     await this.#waits.write(
       key,
       key,
       waitResource(wait, this.#types),
-      current?.metadata.phase === "running" ? current : undefined,
+      stored.get(key),
     );
   }
 

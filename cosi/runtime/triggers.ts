@@ -7,10 +7,10 @@
  */
 
 import type { RawResource } from "../state/raw_resource.ts";
+import { sameRecord } from "../state/same_record.ts";
 import type { StateEvent } from "../state/state.ts";
 import type { Mapped, OutputDeclaration } from "./declaration.ts";
 import { decoded } from "./state_reader.ts";
-import { isSameRecord } from "./state_writer.ts";
 
 /** What a change means: items by ID, or a question to the label index of the primaries. */
 export interface Wakes {
@@ -31,8 +31,8 @@ export function isMaterial({ type, resource, old }: StateEvent): boolean {
   const { metadata: before } = old;
   if (after.phase !== "running" || before.phase !== "running") return true;
   return !isSameBytes(resource.protoSpec, old.protoSpec) || resource.yamlSpec !== old.yamlSpec ||
-    after.owner !== before.owner || !isSameRecord(after.labels, before.labels) ||
-    !isSameRecord(after.annotations, before.annotations);
+    after.owner !== before.owner || !sameRecord(after.labels, before.labels) ||
+    !sameRecord(after.annotations, before.annotations);
 }
 
 /** Wakes the items that a changed input concerns, by its present and its former content. */

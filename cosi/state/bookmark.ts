@@ -14,7 +14,7 @@
 import { CodedError } from "../../base/errors.ts";
 
 /** Bytes of a bookmark: 8 of the epoch's cookie, 8 of the revision, big-endian. */
-export const BOOKMARK_SIZE = 16;
+const BOOKMARK_SIZE = 16;
 
 /** How many epochs are remembered; a bookmark of an older one is refused. */
 export const EPOCHS_KEPT = 64;

@@ -60,14 +60,14 @@ export function specText(resource: RawResource): string {
   return decoder.decode(resource.protoSpec);
 }
 
-/** Events one by one, each waited for up to five seconds. */
+/** Events one by one. */
 export async function* eachEvent(
   watch: AsyncIterable<readonly StateEvent[]>,
 ): AsyncGenerator<StateEvent, undefined> {
   for await (const events of watch) yield* events;
 }
 
-/** The next `count` events as short texts: `updated a v2`. */
+/** The next `count` events, each waited for up to five seconds. */
 export async function nextEvents(
   events: AsyncGenerator<StateEvent, undefined>,
   count: number,
@@ -243,7 +243,7 @@ export const WRITE_CASES: readonly ConformanceCase[] = [
   { name: "create, get, list and destroy resources", run: crud },
   { name: "update() checks version and phase", run: updates },
   { name: "writes check the owner", run: owners },
-  { name: "destroy() waits for finalizers", run: finalizers },
+  { name: "destroy() is refused while there are finalizers", run: finalizers },
   { name: "teardownAndDestroy() waits until the finalizers are gone", run: teardownAndDestroy },
   { name: "parallel writes to one ID are decided one after the other", run: parallelWrites },
   { name: "any ID, label and spec comes back as it was written", run: oddContent },

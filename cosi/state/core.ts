@@ -10,7 +10,7 @@
  */
 
 import { type Clock, systemClock } from "../../base/clock.ts";
-import { CodedError } from "../../base/errors.ts";
+import { CodedError, codeOf } from "../../base/errors.ts";
 import { type Logger, silentLogger } from "../../base/log.ts";
 import type { Instant, Kind, Ref } from "../resource.ts";
 import type { Store, StoreImage } from "../store/store.ts";
@@ -27,7 +27,7 @@ import {
   describeRef,
   notFound,
 } from "./rules.ts";
-import { compileSelection, type Matcher } from "./selection.ts";
+import { compileSelection } from "./selection.ts";
 import { inSlices } from "./slices.ts";
 import { createStamp } from "./stamp.ts";
 import type {
@@ -205,7 +205,7 @@ class Core implements StateCore {
   async list(kind: Kind, selection: Selection = {}): Promise<readonly RawResource[]> {
     const matcher = compileSelection(selection);
     const found = this.#tables.find(kind)?.candidates(selection.labelQueries ?? []) ?? [];
-    return matcher === undefined ? found : await select(found, matcher);
+    return matcher === undefined ? found : await inSlices(found, matcher);
   }
 
   async create(draft: ResourceDraft, options: WriteOptions = {}): Promise<RawResource> {
@@ -215,13 +215,23 @@ class Core implements StateCore {
   createNow(draft: ResourceDraft, options: WriteOptions): RawResource | Promise<RawResource> {
     const now = this.#now();
     const ref = draft.metadata;
-    const created = this.#queue.submit(
-      this.#tables.obtain(ref),
-      ref.id,
-      (stored) => decideCreate(stored, draft, options, now),
-    );
-    if (created instanceof Promise) return created.then((resource) => stored(resource, ref));
-    return stored(created, ref);
+    const table = this.#tables.obtain(ref);
+    // A refused write must not leave behind the table that was made for it.
+    const refuse = (error: unknown): never => {
+      table.releaseIfUnused();
+      throw error;
+    };
+    try {
+      const created = this.#queue.submit(
+        table,
+        ref.id,
+        (stored) => decideCreate(stored, draft, options, now),
+      );
+      if (!(created instanceof Promise)) return stored(created, ref);
+      return created.then((resource) => stored(resource, ref), refuse);
+    } catch (error) {
+      return refuse(error);
+    }
   }
 
   async update(draft: ResourceDraft, options: UpdateOptions = {}): Promise<RawResource> {
@@ -272,7 +282,7 @@ class Core implements StateCore {
       await this.destroy(ref, options);
     } catch (error) {
       // Somebody else has finished the work.
-      if (error instanceof CodedError && error.code === "notFound") return;
+      if (codeOf(error) === "notFound") return;
       throw error;
     }
   }
@@ -301,10 +311,8 @@ class Core implements StateCore {
   openWatch(ref: Ref, options: WatchOptions): Watcher {
     const table = this.#tables.obtain(ref);
     const { history } = table;
-    let position = this.#startPosition(table, options, ref.id);
     const initial: StateEvent[] = [];
-    if (position === undefined) {
-      position = history.head;
+    return this.#open(table, options, { id: ref.id, matcher: undefined, initial }, () => {
       const resource = table.get(ref.id);
       const type = resource === undefined ? "destroyed" : "created";
       initial.push(
@@ -316,9 +324,7 @@ class Core implements StateCore {
           this.#cookie,
         ),
       );
-    }
-    const { signal } = options;
-    return this.#open({ table, id: ref.id, matcher: undefined, initial, position, signal });
+    });
   }
 
   watchKind(
@@ -329,20 +335,17 @@ class Core implements StateCore {
   }
 
   async openKindWatch(kind: Kind, options: WatchKindOptions): Promise<Watcher> {
-    const table = this.#tables.obtain(kind);
-    const { history } = table;
     const matcher = compileSelection(options);
-    const position = this.#startPosition(table, options) ?? history.head;
-    const revision = history.lastRevision;
+    const table = this.#tables.obtain(kind);
+    const revision = table.history.lastRevision;
     const contents = options.bootstrapContents
       ? table.candidates(options.labelQueries ?? [])
       : undefined;
     const initial: StateEvent[] = [];
-    const { signal } = options;
-    const watcher = this.#open({ table, id: undefined, matcher, initial, position, signal });
+    const watcher = this.#open(table, options, { id: undefined, matcher, initial });
     const tombstone = RawResource.tombstone(kind.namespace, kind.type, "");
     if (contents !== undefined) {
-      const selected = matcher === undefined ? contents : await select(contents, matcher);
+      const selected = matcher === undefined ? contents : await inSlices(contents, matcher);
       for (const resource of selected) initial.push({ type: "created", resource });
       initial.push(new KindEvent("bootstrapped", tombstone, undefined, revision, this.#cookie));
     }
@@ -352,19 +355,29 @@ class Core implements StateCore {
     return watcher;
   }
 
-  #startPosition(table: KindTable, options: WatchKindOptions, id?: string): number | undefined {
-    return startPosition({
-      table,
-      id,
-      options,
-      epochs: this.#epochs,
-      revision: this.#queue.revision,
-    });
-  }
-
-  #open(options: WatcherOptions): Watcher {
-    if (this.#closed) throw new CodedError("unavailable", "Cannot watch: the state is closed");
-    return new Watcher(options);
+  /**
+   * Opens a watch of a table.
+   *
+   * @param onNow Is called when the watch starts now and not at an earlier event.
+   */
+  #open(
+    table: KindTable,
+    options: WatchKindOptions,
+    watched: Pick<WatcherOptions, "id" | "matcher" | "initial">,
+    onNow?: () => void,
+  ): Watcher {
+    try {
+      const [epochs, revision] = [this.#epochs, this.#queue.revision];
+      const start = startPosition({ table, id: watched.id, options, epochs, revision });
+      if (this.#closed) throw new CodedError("unavailable", "Cannot watch: the state is closed");
+      if (start === undefined) onNow?.();
+      const position = start ?? table.history.head;
+      return new Watcher({ table, ...watched, position, signal: options.signal });
+    } catch (error) {
+      // A refused watch must not leave behind the table that was made for it.
+      table.releaseIfUnused();
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
@@ -379,8 +392,4 @@ class Core implements StateCore {
 function stored(resource: RawResource | undefined, ref: Ref): RawResource {
   if (resource === undefined) throw notFound(ref);
   return resource;
-}
-
-function select(resources: readonly RawResource[], matcher: Matcher): Promise<RawResource[]> {
-  return inSlices(resources, matcher);
 }

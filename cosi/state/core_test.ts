@@ -253,3 +253,26 @@ Deno.test("openState() forgets a kind that was only watched, unless a write to i
   ok(state.peek(ref("a")) !== undefined);
   await state.close();
 });
+
+Deno.test("openState() forgets a kind whose watch or whose first write is refused", async () => {
+  const { signal } = new AbortController();
+  const bookmark = new Uint8Array(3);
+  const refused = draft("a", "", { owner: "somebody" });
+  const { store } = manualStore();
+  for (const state of [await openState({ store: openMemoryStore() }), await openState({ store })]) {
+    await rejects(state.watchKind(KIND, { signal, idRegexp: "(" }));
+    await rejects(state.watchKind(KIND, { signal, startFromBookmark: bookmark }));
+    await rejects(state.watch(ref("a"), { signal, startFromBookmark: bookmark }));
+    deepStrictEqual(state.kinds(), []);
+    await state.watchKind(KIND, { signal: AbortSignal.abort() });
+    await state.watch(ref("a"), { signal: AbortSignal.abort() });
+    deepStrictEqual(state.kinds(), []);
+    await rejects(state.create(refused, { owner: "another" }), { code: "ownerConflict" });
+    deepStrictEqual(state.kinds(), []);
+    await state.close();
+    await rejects(state.watchKind(KIND, { signal }), { code: "unavailable" });
+    await rejects(state.watch(ref("a"), { signal }), { code: "unavailable" });
+    await rejects(state.create(draft("a")));
+    deepStrictEqual(state.kinds(), []);
+  }
+});

@@ -10,6 +10,7 @@ import { EventHistory, type HistoryLimits, type KindEvent } from "./history.ts";
 import { LabelIndex } from "./label_index.ts";
 import { compareCodePoints, type LabelQuery } from "./label_query.ts";
 import type { RawResource } from "./raw_resource.ts";
+import { sameRecord } from "./same_record.ts";
 import { type Slot, SortedSlots } from "./sorted_slots.ts";
 
 /** Is told that events were published. */
@@ -43,7 +44,7 @@ export class KindTable {
     readonly limits: HistoryLimits;
     /** The revision of the last change before this process. */
     readonly lastRevision: number;
-    /** Is told when the last watch of a kind ends that nobody has ever written to. */
+    /** Is told when nobody needs a kind any more that nobody has ever written to. */
     readonly onUnused: (table: KindTable) => void;
   }) {
     this.namespace = options.namespace;
@@ -123,6 +124,11 @@ export class KindTable {
       ofId?.delete(listener);
       if (ofId?.size === 0) this.#listenersById.delete(id);
     }
+    this.releaseIfUnused();
+  }
+
+  /** Lets go of a kind that nobody watches or has ever written to; for a request that was refused. */
+  releaseIfUnused(): void {
     if (
       this.history.lastRevision === 0 && this.#listeners.size === 0 &&
       this.#listenersById.size === 0
@@ -157,18 +163,4 @@ export class KindTable {
       position++;
     }
   }
-}
-
-function sameRecord(
-  a: Readonly<Record<string, string>>,
-  b: Readonly<Record<string, string>>,
-): boolean {
-  if (a === b) return true;
-  let count = 0;
-  for (const key in a) {
-    if (!Object.hasOwn(b, key) || a[key] !== b[key]) return false;
-    count++;
-  }
-  for (const _ in b) count--;
-  return count === 0;
 }

@@ -23,7 +23,7 @@ export interface LabelQuery {
 }
 
 /** The value of a label, or `undefined`; names such as `constructor` are labels like others. */
-export function labelOf(labels: Readonly<Record<string, string>>, key: string): string | undefined {
+function labelOf(labels: Readonly<Record<string, string>>, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
@@ -44,7 +44,7 @@ const UNITS: ReadonlyMap<string, number> = new Map([
  * Reads a number with an optional unit: `10ki` is 10,240; of other units only the first letter
  * counts, so that `10kg` is 10,000. Returns `undefined` for what is no number.
  */
-export function parseQuantity(text: string): bigint | undefined {
+function parseQuantity(text: string): bigint | undefined {
   const trimmed = text.trim();
   const digits = /^[0-9-]*/.exec(trimmed)?.[0] ?? "";
   if (!/^-?[0-9]+$/.test(digits)) return undefined;
@@ -86,7 +86,7 @@ function compares(term: LabelTerm, value: string): boolean | undefined {
 }
 
 /** Whether one term holds for a set of labels. */
-export function termMatches(term: LabelTerm, labels: Readonly<Record<string, string>>): boolean {
+function termMatches(term: LabelTerm, labels: Readonly<Record<string, string>>): boolean {
   const value = labelOf(labels, term.key);
   switch (term.op) {
     case "exists":

@@ -19,10 +19,12 @@ import {
   readRefRequest,
   readWatchRequest,
   readWriteRequest,
+  type RefRequest,
   type WatchRequest,
 } from "./requests.ts";
 import { checkDraft, checkNames, type NameLimits, withNameLimits } from "./request_limits.ts";
 import { ReadyQueue } from "./ready_queue.ts";
+import { notFound } from "./rules.ts";
 import { Slicer } from "./slices.ts";
 import type { ResourceDraft, StateEvent } from "./state.ts";
 import { streamWatch } from "./watch_stream.ts";
@@ -155,14 +157,17 @@ class Handlers {
     return head.length + message.length;
   };
 
-  get(request: Uint8Array, context: CallContext): Uint8Array {
+  #readRef(request: Uint8Array): RefRequest {
     const ref = readRefRequest(request);
     checkNames(ref, this.#nameLimits);
+    return ref;
+  }
+
+  get(request: Uint8Array, context: CallContext): Uint8Array {
+    const ref = this.#readRef(request);
     this.#policy?.check("get", ref, context);
     const resource = this.#state.peek(ref);
-    if (resource === undefined) {
-      throw new CodedError("notFound", `Cannot find ${ref.type} "${ref.namespace}/${ref.id}"`);
-    }
+    if (resource === undefined) throw notFound(ref);
     return this.#message(resource);
   }
 
@@ -214,20 +219,20 @@ class Handlers {
   }
 
   async destroy(request: Uint8Array, context: CallContext): Promise<Uint8Array> {
-    const ref = readRefRequest(request);
+    const ref = this.#readRef(request);
     this.#policy?.check("destroy", ref, context);
     await this.#state.destroy(ref, ref);
     return EMPTY;
   }
 
   async teardown(request: Uint8Array, context: CallContext): Promise<Uint8Array> {
-    const ref = readRefRequest(request);
+    const ref = this.#readRef(request);
     this.#policy?.check("teardown", ref, context);
     return await this.#state.teardown(ref, ref) ? READY_REPLY : EMPTY;
   }
 
   async teardownAndDestroy(request: Uint8Array, context: CallContext): Promise<Uint8Array> {
-    const ref = readRefRequest(request);
+    const ref = this.#readRef(request);
     this.#policy?.check("teardown", ref, context);
     this.#policy?.check("destroy", ref, context);
     await this.#state.teardownAndDestroy(ref, { owner: ref.owner, signal: context.signal });

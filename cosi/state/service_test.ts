@@ -135,7 +135,11 @@ Deno.test("createStateService() refuses names beyond the limits", async () => {
   ];
   for (const each of cases) await rejects(state.create(each), { code: "invalidArgument" });
   await state.create(draft("x".repeat(10)));
-  await rejects(state.get(ref("x".repeat(11))), { code: "invalidArgument" });
+  const long = ref("x".repeat(11));
+  await rejects(state.get(long), { code: "invalidArgument" });
+  await rejects(state.teardown(long), { code: "invalidArgument" });
+  await rejects(state.destroy(long), { code: "invalidArgument" });
+  await rejects(state.teardownAndDestroy(long), { code: "invalidArgument" });
 });
 
 Deno.test("createStateService() limits the watches of a connection", async () => {

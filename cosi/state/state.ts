@@ -5,7 +5,7 @@
  *
  * Errors are `CodedError`: `notFound`, `alreadyExists`, `conflict` (version or finalizers),
  * `ownerConflict`, `phaseConflict`, `invalidArgument`, `failedPrecondition` (bookmark),
- * `unsupported`, `resourceExhausted` (overrun of a watch).
+ * `resourceExhausted` (overrun of a watch), `unavailable` (closed, or the store fails), `cancelled`.
  *
  * @module
  */

@@ -57,6 +57,7 @@ export class Watcher implements EventListener, AsyncIterableIterator<readonly St
     this.#signal = options.signal;
     if (options.signal.aborted) {
       this.#closed = true;
+      this.#table.releaseIfUnused();
       return;
     }
     options.signal.addEventListener("abort", this.#onAbort, { once: true });

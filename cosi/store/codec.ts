@@ -49,8 +49,8 @@ export interface Codec {
   /** Compresses and encrypts. */
   seal(wire: Uint8Array): Uint8Array;
   /**
-   * Decrypts and decompresses; throws `failedPrecondition` for a record that another key or none
-   * has sealed, and `dataLoss` for a damaged one.
+   * Decrypts and decompresses; throws `failedPrecondition` for a plain record where a key is
+   * configured, or the reverse, and `dataLoss` for one that no key fits or that is damaged.
    */
   open(record: Uint8Array): Uint8Array;
 }

@@ -23,7 +23,7 @@ import { decodeEpochs, encodeEpochs } from "./epochs.ts";
 import { createEtcdClient, type EtcdClient, type EtcdClientOptions } from "./etcd_client.ts";
 import { type EtcdLayout, etcdLayout, rangeEnd } from "./etcd_layout.ts";
 import { campaign, type Leadership } from "./etcd_leadership.ts";
-import { decodeNumber, encodeNumbers, type KindNumbers } from "./numbers.ts";
+import { decodeNumber, encodeNumbers, kindKey, type KindNumbers } from "./numbers.ts";
 import type { Store, StoreBatch, StoreImage } from "./store.ts";
 
 /** Options of {@linkcode openEtcdStore}. */
@@ -297,10 +297,6 @@ class EtcdStore implements Store {
     await this.#leadership.resign();
     this.#client.close();
   }
-}
-
-function kindKey({ namespace, type }: Kind): string {
-  return `${namespace}\0${type}`;
 }
 
 function equal(a: Uint8Array, b: Uint8Array): boolean {

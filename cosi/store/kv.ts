@@ -16,7 +16,7 @@ import type { Kind, Ref } from "../resource.ts";
 import { RawResource } from "../state/raw_resource.ts";
 import { type Codec, createCodec, KEY_CHECK, type StateKeys } from "./codec.ts";
 import { decodeEpochs, encodeEpochs } from "./epochs.ts";
-import { decodeNumber, encodeNumbers, type KindNumbers } from "./numbers.ts";
+import { decodeNumber, encodeNumbers, kindKey, type KindNumbers } from "./numbers.ts";
 import type { Store, StoreBatch, StoreImage } from "./store.ts";
 
 /** Options of {@linkcode openKvStore}. */
@@ -239,10 +239,6 @@ function recordKey({ namespace, type, id }: Ref): string[] {
 
 function partsKey(key: Deno.KvKey): string {
   return key.join("\0");
-}
-
-function kindKey({ namespace, type }: Kind): string {
-  return `${namespace}\0${type}`;
 }
 
 function concatenate(parts: readonly Uint8Array[]): Uint8Array {

@@ -6,10 +6,17 @@
  * @module
  */
 
+import type { Kind } from "../resource.ts";
+
 /** The numbers of a kind: the revision of its last change and how many resources it has. */
 export interface KindNumbers {
   readonly revision: number;
   readonly count: number;
+}
+
+/** One text for a kind, by which a store finds its numbers. */
+export function kindKey({ namespace, type }: Kind): string {
+  return `${namespace}\0${type}`;
 }
 
 /** Writes numbers as 8 bytes each, big-endian. */

@@ -117,7 +117,10 @@ function* batches(
   if (batch.length > 0) yield batch;
 }
 
-/** The records as they are: same version, same revision of their kind. */
+/**
+ * The records as they are, with the revision of their kind. The version stays too, but on etcd, where
+ * it is the key's own and each put counts it up.
+ */
 function changes(image: StoreImage, batch: readonly RawResource[]) {
   return batch.map((resource) => {
     const { namespace, type, id, version } = resource.metadata;

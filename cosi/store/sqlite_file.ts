@@ -13,7 +13,7 @@ import { createHash } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { CodedError } from "../../base/errors.ts";
 import { type Codec, KEY_CHECK } from "./codec.ts";
-import { decodeNumber, encodeNumbers } from "./numbers.ts";
+import { decodeNumber, encodeNumbers, kindKey } from "./numbers.ts";
 import { createFile, explainSqliteError, FORMAT, openDatabase } from "./sqlite_open.ts";
 
 /** Bytes kept of a hash: enough that two IDs never share them, and few in the index. */
@@ -69,7 +69,8 @@ export class SqliteFile {
     try {
       this.#salt = this.#check();
       for (const row of this.#database.prepare("SELECT kind, namespace, type FROM kinds").all()) {
-        this.#kinds.set(kindKey(String(row.namespace), String(row.type)), Number(row.kind));
+        const kind = { namespace: String(row.namespace), type: String(row.type) };
+        this.#kinds.set(kindKey(kind), Number(row.kind));
       }
       const prepare = (sql: string): StatementSync => this.#database.prepare(sql);
       this.#begin = prepare("BEGIN IMMEDIATE");
@@ -221,7 +222,7 @@ export class SqliteFile {
   }
 
   #kind({ namespace, type }: FileChange): number {
-    const key = kindKey(namespace, type);
+    const key = kindKey({ namespace, type });
     const known = this.#kinds.get(key);
     if (known !== undefined) return known;
     const { lastInsertRowid } = this.#database.prepare(
@@ -244,8 +245,4 @@ export class SqliteFile {
   close(): void {
     this.#database.close();
   }
-}
-
-function kindKey(namespace: string, type: string): string {
-  return `${namespace}\0${type}`;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * Connections that wait for somebody to accept them,, as a listener that is iterated over.
+ * Connections that wait for somebody to accept them, as a listener that is iterated over.
  *
  * @module
  */

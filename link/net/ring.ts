@@ -55,11 +55,6 @@ export class Ring {
     this.#pool = pool;
   }
 
-  /** Memory held. */
-  get capacity(): number {
-    return this.#bytes.length;
-  }
-
   /** Copies `data` to `offset` bytes behind the front. */
   write(offset: number, data: Uint8Array): void {
     if (data.length === 0) return;

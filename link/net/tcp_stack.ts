@@ -20,7 +20,13 @@ import {
   writeIpv6Header,
 } from "./ipv6.ts";
 import { TcpConnection } from "./tcp_connection.ts";
-import type { FillPayload, TcpFailure, TcpHost, TcpPath } from "./tcp_host.ts";
+import {
+  type FillPayload,
+  INITIAL_WINDOW,
+  type TcpFailure,
+  type TcpHost,
+  type TcpPath,
+} from "./tcp_host.ts";
 import { RingPool } from "./ring.ts";
 import {
   ACK,
@@ -60,7 +66,6 @@ const EPHEMERAL_COUNT = 28_232;
 const CHALLENGES_PER_SECOND = 500;
 /** Memory of all buffers together above which no window grows, in bytes. */
 const MEMORY_LIMIT = 64 * 1024 * 1024;
-const SMALL_WINDOW = 65_535;
 const LARGE_WINDOW = 1024 * 1024;
 
 interface Entry {
@@ -199,7 +204,7 @@ export class TcpStack implements TcpHost {
   }
 
   windowLimit(): number {
-    return this.pool.usedBytes > MEMORY_LIMIT ? SMALL_WINDOW : LARGE_WINDOW;
+    return this.pool.usedBytes > MEMORY_LIMIT ? INITIAL_WINDOW : LARGE_WINDOW;
   }
 
   defer(run: () => void): void {

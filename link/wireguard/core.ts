@@ -10,6 +10,7 @@
  */
 
 import { addressKey } from "../addresses.ts";
+import { DESTINATION_OFFSET, IPV6_HEADER_SIZE, SOURCE_OFFSET } from "../net/ipv6.ts";
 import type { Timer, TimerQueue } from "../timers.ts";
 import { MacChecker, type Source } from "./cookies.ts";
 import type { CoreCounters, CoreOptions } from "./core_options.ts";
@@ -44,7 +45,7 @@ const SLICE_MS = 2;
 const DATA_SHARE = 4;
 /** The same under a storm. */
 const STORM_DATA_SHARE = 19;
-/** Forgotten when it grows beyond this; it fills again with the next packets. */
+/** Forgotten when it grows beyond this; it fills again with the next handshakes. */
 const KNOWN_HOSTS_LIMIT = 50_000;
 
 interface Indexed {
@@ -54,7 +55,6 @@ interface Indexed {
 }
 
 const EMPTY = new Uint8Array(0);
-const IPV6_HEADER_SIZE = 40;
 
 /** A device's protocol state. */
 export class WireguardCore implements PeerHost {
@@ -122,6 +122,7 @@ export class WireguardCore implements PeerHost {
    * keys that nobody has any more, for up to two minutes.
    */
   wakePeer(peer: Peer): void {
+    if (peer.endpoint !== undefined) this.#noteHost(peer.endpoint.hostname);
     this.#wake.add(peer);
   }
 
@@ -285,6 +286,7 @@ export class WireguardCore implements PeerHost {
     peer.lastTimestamp = Uint8Array.from(received.timestamp);
     peer.lastInitiationReceivedMs = nowMs;
     this.#noteReceived(peer, message, source, nowMs);
+    this.#noteHost(source.hostname);
     const session = new Session(localIndex, false, nowMs, created.keys);
     this.#indices.set(localIndex, { peer, session });
     peer.adoptAsResponder(session, nowMs);
@@ -304,6 +306,7 @@ export class WireguardCore implements PeerHost {
     }
     const nowMs = this.nowMs();
     this.#noteReceived(peer, message, source, nowMs);
+    this.#noteHost(source.hostname);
     const session = new Session(localIndex, true, nowMs, keys);
     this.#indices.set(localIndex, { peer, session });
     peer.adoptAsInitiator(session, nowMs);
@@ -342,18 +345,24 @@ export class WireguardCore implements PeerHost {
     const known = peer.endpoint;
     if (known?.port !== source.port || known.hostname !== source.hostname) {
       peer.endpoint = { hostname: source.hostname, port: source.port };
-      if (this.#knownHosts.size >= KNOWN_HOSTS_LIMIT) this.#knownHosts.clear();
-      this.#knownHosts.add(source.hostname);
+      this.#noteHost(source.hostname);
     }
     peer.authenticatedReceived(nowMs);
     this.#wake.heard(peer);
+  }
+
+  #noteHost(hostname: string): void {
+    if (this.#knownHosts.has(hostname)) return;
+    if (this.#knownHosts.size >= KNOWN_HOSTS_LIMIT) this.#knownHosts.clear();
+    this.#knownHosts.add(hostname);
   }
 
   #deliver(peer: Peer, packet: Uint8Array): void {
     const length = IPV6_HEADER_SIZE + (((packet[4] ?? 0) << 8) | (packet[5] ?? 0));
     if (
       packet.length < IPV6_HEADER_SIZE || (packet[0] ?? 0) >> 4 !== 6 || length > packet.length ||
-      addressKey(packet, 8) !== peer.addressKey || addressKey(packet, 24) !== this.#ownAddressKey
+      addressKey(packet, SOURCE_OFFSET) !== peer.addressKey ||
+      addressKey(packet, DESTINATION_OFFSET) !== this.#ownAddressKey
     ) {
       this.counters.refusedPackets++;
       return;

@@ -342,6 +342,37 @@ Deno.test("WireguardCore asks for proof of address when it is overloaded, and ta
     assert.equal(messageType(sent.pop() ?? assert.fail()), RESPONSE);
   }));
 
+const REMEMBERED: Readonly<Record<string, (line: Line) => void>> = {
+  "goes to": ({ b }) => b.core.wakePeer(b.peer),
+  "answered": ({ a, b }) => send(a, b),
+  "was answered by": ({ a, b }) => send(b, a),
+};
+
+for (const [what, meet] of Object.entries(REMEMBERED)) {
+  Deno.test(`WireguardCore sets hosts that it ${what} where they were before strangers`, () =>
+    withLine(async (line) => {
+      const { clock, a, b } = line;
+      b.peer.endpoint = { hostname: "a", port: a.port };
+      meet(line);
+      if (what !== "goes to") await clock.pass(1);
+      const sent: Uint8Array[] = [];
+      line.filter = (datagram) => {
+        sent.push(Uint8Array.from(datagram));
+        return false;
+      };
+      line.isHeld = true;
+      a.core.sendInitiation(a.peer);
+      const flood = sent.pop() ?? assert.fail();
+      // The first fill the queue; the others use up what strangers are answered.
+      for (let i = 0; i < 8192 + 200; i++) b.core.receive(flood, { hostname: "flood", port: i });
+      sent.length = 0;
+      b.core.receive(flood, { hostname: "flood", port: 1 });
+      assert.equal(sent.length, 0);
+      b.core.receive(flood, { hostname: "a", port: a.port });
+      assert.equal(messageType(sent.pop() ?? assert.fail()), COOKIE_REPLY);
+    }));
+}
+
 Deno.test("WireguardCore forgets a peer that is removed, and one whose address or key returns", () =>
   withLine(async ({ clock, a, b }) => {
     send(a, b);

@@ -18,7 +18,7 @@ export const COOKIE_REPLY_SIZE = 64;
 /** Type, receiver index and counter, before the sealed packet. */
 export const TRANSPORT_HEADER_SIZE = 16;
 /** A transport message without content: header and tag. */
-export const KEEPALIVE_SIZE = 32;
+const KEEPALIVE_SIZE = 32;
 /** Both MACs stand at the end of initiation and response. */
 export const MACS_SIZE = 32;
 /** Content is padded with zeros to a multiple of this. */

@@ -4,25 +4,19 @@
  * The management service: what clients ask of the server beyond its state.
  *
  * It answers under the name of the contract and under our own. A method that is not there answers
- * Unimplemented with its name, on which clients fall back.
+ * Unimplemented with its name, on which clients fall back: for GetInstallationMediaURL, which only
+ * later clients know, they make the URL from FeaturesConfig.
  *
  * @module
  */
 
 import { ManagementService } from "../../proto/gen/omni/management_pb.ts";
 import type { Handlers, Service } from "../../rpc/service.ts";
-import { implementService, rawService } from "../../rpc/service.ts";
-import { CodedError } from "../../base/errors.ts";
+import { implementService } from "../../rpc/service.ts";
 import type { SchematicUploader } from "./schematics.ts";
 
 /** Our own name of the service. */
 const OWN_NAME = "batuta.management.v1.ManagementService";
-
-/**
- * Methods that later clients call and the definitions at hand do not have; their clients then make
- * the URL from FeaturesConfig.
- */
-const LATER_METHODS = ["GetInstallationMediaURL"];
 
 /** The handlers of methods, by name in camel case. */
 export type ManagementHandlers = Partial<Handlers<typeof ManagementService>>;
@@ -37,21 +31,9 @@ export function schematicHandlers(uploader: SchematicUploader): ManagementHandle
   };
 }
 
-function later(name: string): Service {
-  return rawService(
-    name,
-    Object.fromEntries(LATER_METHODS.map((method) => [method, {
-      unary: (): never => {
-        throw new CodedError("unimplemented", `Method "${method}" of ${name} is not implemented`);
-      },
-    }])),
-  );
-}
-
 /** Creates the service under both of its names. */
 export function createManagementServices(handlers: ManagementHandlers): readonly Service[] {
-  return [ManagementService.typeName, OWN_NAME].flatMap((name) => [
-    implementService(ManagementService, handlers, { name }),
-    later(name),
-  ]);
+  return [ManagementService.typeName, OWN_NAME].map((name) =>
+    implementService(ManagementService, handlers, { name })
+  );
 }

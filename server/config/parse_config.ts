@@ -75,7 +75,7 @@ function readYaml(text: string, report: (violation: Violation) => void): unknown
 }
 
 /** Puts a violation into words, as one line. */
-export function describeViolation({ path, value, rule }: Violation): string {
+function describeViolation({ path, value, rule }: Violation): string {
   const where = path === "" ? "the document" : path;
   return value === undefined
     ? `${where} ${rule}`

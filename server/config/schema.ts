@@ -154,7 +154,13 @@ export function list<T>(item: Schema<T>): Schema<readonly T[]> {
       const items = value.map((entry, index) => item.read(entry, `${path}[${index}]`, report));
       return items.filter((entry) => entry !== undefined);
     },
-    describe: (path) => item.describe(`${path}[]`),
+    // A list may be left out, so that none of its plain values must be there.
+    describe: (path) =>
+      item.describe(`${path}[]`).map((each) =>
+        each.path === `${path}[]` && each.fallback === "required"
+          ? { ...each, fallback: "none" }
+          : each
+      ),
   };
 }
 
@@ -163,7 +169,7 @@ function join(path: string, name: string): string {
 }
 
 /** The known name that is nearest to a mistyped one, or `undefined` when none is near. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
+function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   // Half of the letters wrong is no longer a slip of the keyboard.
   let bestDistance = Math.max(2, Math.ceil(name.length / 2));

@@ -31,7 +31,7 @@ export interface KeyEnvironment {
 }
 
 /** The environment of the process. */
-export const processKeyEnvironment: KeyEnvironment = {
+const processKeyEnvironment: KeyEnvironment = {
   env: (name) => Deno.env.get(name),
   readFile: (path) => Deno.readTextFileSync(path),
 };

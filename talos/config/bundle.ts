@@ -14,7 +14,7 @@ import { bundleProblems } from "./bundle_check.ts";
 import { type Contract, since } from "./contract.ts";
 import { formatErrors } from "./error_list.ts";
 import { generateKey, keyToPem } from "./keys.ts";
-import { pemFromBase64, pemToBase64 } from "./pem.ts";
+import { pairToBase64, pemFromBase64, pemToBase64 } from "./pem.ts";
 import { type CertificateAndKey, createCa, type RandomBytes, systemRandom } from "./pki.ts";
 import { parseSimpleYaml } from "./yaml_read.ts";
 import { writeYaml } from "./yaml_write.ts";
@@ -106,17 +106,13 @@ export function bundleToYaml(bundle: Bundle): string {
     },
     trustdinfo: { token: trustdInfo.token },
     certs: {
-      etcd: toStored(certs.etcd),
-      k8s: toStored(certs.k8s),
-      k8saggregator: toStored(certs.k8sAggregator),
+      etcd: pairToBase64(certs.etcd),
+      k8s: pairToBase64(certs.k8s),
+      k8saggregator: pairToBase64(certs.k8sAggregator),
       k8sserviceaccount: { key: pemToBase64(certs.k8sServiceAccount.key) },
-      os: toStored(certs.os),
+      os: pairToBase64(certs.os),
     },
   });
-}
-
-function toStored({ crt, key }: CertificateAndKey) {
-  return { crt: pemToBase64(crt), key: pemToBase64(key) };
 }
 
 /**
@@ -132,7 +128,7 @@ export function bundleFromYaml(text: string): Bundle {
 export function bundleToJson(bundle: Bundle): string {
   const { cluster, secrets, trustdInfo, certs } = bundle;
   const capital = (pair: CertificateAndKey) => {
-    const { crt, key } = toStored(pair);
+    const { crt, key } = pairToBase64(pair);
     return { Crt: crt, Key: key };
   };
   return JSON.stringify({

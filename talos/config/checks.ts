@@ -21,6 +21,9 @@ export interface CheckFinding {
   readonly path: string | undefined;
 }
 
+/** A check of one kind of document. */
+export type DocumentCheck = (checks: Checks, value: Fields) => void;
+
 /** An empty place for findings. */
 export function newChecks(): Checks {
   return { errors: [], warnings: [] };
@@ -86,6 +89,15 @@ function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Reports a document without a name. */
+export function requireName(
+  checks: Checks,
+  value: Fields,
+  message = "name must be specified",
+): void {
+  if (pickText(value, "name") === "") addError(checks, message, "name");
+}
+
 /** Whether a text is a network or an address, possibly negated by a leading `!`. */
 export function isSubnet(text: string): boolean {
   const subnet = text.replace(/^!/, "");
@@ -97,7 +109,7 @@ export function isAddressOrPrefix(text: string): boolean {
   return (text.includes("/") ? canonicalPrefix(text) : canonicalAddress(text)) !== undefined;
 }
 
-/** Parts of a URL that rules are about; `undefined` for a text that is none. */
+/** Parts of a URL that rules are about; empty where the text has none. */
 export interface UrlParts {
   readonly scheme: string;
   readonly host: string;

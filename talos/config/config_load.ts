@@ -11,7 +11,7 @@
 import { CodedError } from "../../base/errors.ts";
 import { decodeStruct, type Fields, isNullNode } from "./decode.ts";
 import { encodeDocument } from "./encode.ts";
-import { documentType, type StructType } from "./schema.ts";
+import { documentType, MAIN_KIND, type StructType } from "./schema.ts";
 import {
   type MapNode,
   parseYamlText,
@@ -21,9 +21,6 @@ import {
   type YamlText,
 } from "./yaml_node.ts";
 import { joinDocuments, writeYaml } from "./yaml_write.ts";
-
-/** The kind of the document that has no `kind`. */
-export const MAIN_KIND = "v1alpha1";
 
 /** One document with its type. */
 export interface ModelDocument {

@@ -43,7 +43,7 @@ interface Context {
   readonly minor: number;
 }
 
-/** Where in a value the reader is: the path, and where unknown keys of this level go. */
+/** The unknown keys below a value, in its shape; `undefined` when there are none. */
 type UnknownTree = YamlValue | undefined;
 
 /** Reads a node as a type with fields; `minor` is the version of Talos that is to accept it. */

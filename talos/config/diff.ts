@@ -12,7 +12,7 @@ import { structuredPatch } from "diff";
 export const MAX_DIFF_LINES = 75_000;
 
 /** Above this many characters in both texts together no difference is computed. */
-export const MAX_DIFF_LENGTH = 512 << 10;
+const MAX_DIFF_LENGTH = 512 << 10;
 
 /** Longest time that a comparison may keep the thread busy. */
 const MAX_DIFF_TIME_MS = 200;

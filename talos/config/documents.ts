@@ -12,11 +12,9 @@
 import { CodedError } from "../../base/errors.ts";
 import { decodeAny, isNullNode } from "./decode.ts";
 import { pemFromBase64 } from "./pem.ts";
+import { MAIN_KIND } from "./schema.ts";
 import { parseYamlText, StepBudget } from "./yaml_node.ts";
 import { toPlain } from "./yaml_read.ts";
-
-/** The kind of the document that has no `kind`. */
-export const V1ALPHA1 = "v1alpha1";
 
 /** One document of a configuration. */
 export interface ConfigDocument {
@@ -46,7 +44,7 @@ export function parseDocuments(text: string): ConfigDocument[] {
     }
     const { kind, name } = value;
     result.push({
-      kind: typeof kind === "string" ? kind : V1ALPHA1,
+      kind: typeof kind === "string" ? kind : MAIN_KIND,
       name: typeof name === "string" ? name : undefined,
       value,
       line,
@@ -95,9 +93,13 @@ export interface ConfigFacts {
   readonly kmsgLogUrl: string | undefined;
 }
 
-/** Gathers the facts of a configuration. Fields of a wrong type count as absent. */
+/**
+ * Gathers the facts of a configuration. Fields of a wrong type count as absent.
+ *
+ * @throws CodedError `invalidArgument` for a certificate or key that is not base64 of a text.
+ */
 export function configFacts(documents: readonly ConfigDocument[]): ConfigFacts {
-  const main = documents.find(({ kind }) => kind === V1ALPHA1)?.value;
+  const main = documents.find(({ kind }) => kind === MAIN_KIND)?.value;
   const at = (kind: string, ...path: string[]) => lookup(documentOf(documents, kind), path);
   const text = (...path: string[]) => asText(lookup(main, path));
   const textOf = (kind: string, ...path: string[]) => asText(at(kind, ...path));

@@ -18,7 +18,7 @@ export function encodeDocument(type: StructType, value: Fields): string {
 }
 
 /** The value with everything in the order of printing. */
-export function orderStruct(type: StructType, value: Fields): YamlValue {
+function orderStruct(type: StructType, value: Fields): YamlValue {
   const ordered: Record<string, YamlValue> = {};
   for (const field of type.fields.values()) {
     const item = value[field.name];

@@ -113,10 +113,11 @@ export function sanitizeUserPatch(text: string): string {
 type PatchDocument = Map<string, unknown>;
 
 function readDocuments(text: string): PatchDocument[] {
+  const parsed = parseYamlText(text);
   // Strict loading first: what Talos would refuse is refused with its own reason.
-  parseStrategicPatch(text, { allowDuplicates: false });
+  parseStrategicPatch(parsed, { allowDuplicates: false });
   const budget = new StepBudget();
-  return parseYamlText(text).roots.filter(({ node }) => !isNullNode(node))
+  return parsed.roots.filter(({ node }) => !isNullNode(node))
     .map(({ node }) => decodeAny(node, budget)).filter((value) => value instanceof Map);
 }
 

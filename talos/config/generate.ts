@@ -23,7 +23,7 @@ export function generateConfig(input: GenerateInput): string {
 }
 
 /** Generates a configuration as values in the order of their printing. */
-export function generateDocumentValues(input: GenerateInput): YamlValue[] {
+function generateDocumentValues(input: GenerateInput): YamlValue[] {
   if (input.machineType !== "controlplane" && input.machineType !== "worker") {
     // The type may come from a file, where the compiler cannot check it.
     throw new CodedError("invalidArgument", `invalid machine type: "${input.machineType}"`);

@@ -8,7 +8,7 @@
 
 import type { Bundle } from "./bundle.ts";
 import type { Contract } from "./contract.ts";
-import { pemToBase64 } from "./pem.ts";
+import { pairToBase64, pemToBase64 } from "./pem.ts";
 
 /** The two roles of a machine in a cluster. */
 export type MachineType = "controlplane" | "worker";
@@ -71,24 +71,15 @@ export interface StoredCerts {
   readonly serviceAccountKey: string;
 }
 
-const storedCerts = new WeakMap<Bundle, StoredCerts>();
-
-/** Encodes a bundle's certificates once for all machines of its cluster. */
-export function storedCertsOf(bundle: Bundle): StoredCerts {
-  let stored = storedCerts.get(bundle);
-  if (stored === undefined) {
-    const { etcd, k8s, k8sAggregator, os, k8sServiceAccount } = bundle.certs;
-    const encode = ({ crt, key }: StoredPair) => ({ crt: pemToBase64(crt), key: pemToBase64(key) });
-    stored = {
-      etcd: encode(etcd),
-      k8s: encode(k8s),
-      k8sAggregator: encode(k8sAggregator),
-      os: encode(os),
-      serviceAccountKey: pemToBase64(k8sServiceAccount.key),
-    };
-    storedCerts.set(bundle, stored);
-  }
-  return stored;
+/** Encodes a bundle's certificates for one configuration. */
+export function storedCertsOf({ certs }: Bundle): StoredCerts {
+  return {
+    etcd: pairToBase64(certs.etcd),
+    k8s: pairToBase64(certs.k8s),
+    k8sAggregator: pairToBase64(certs.k8sAggregator),
+    os: pairToBase64(certs.os),
+    serviceAccountKey: pemToBase64(certs.k8sServiceAccount.key),
+  };
 }
 
 const IPV4_NETWORKS = { podSubnets: ["10.244.0.0/16"], serviceSubnets: ["10.96.0.0/12"] } as const;

@@ -20,27 +20,29 @@ import {
   type StoredCerts,
   storedCertsOf,
 } from "./generate_input.ts";
+import { pemToBase64 } from "./pem.ts";
 import { sortedMap, type YamlValue } from "./yaml_write.ts";
 
 /** Makes the v1alpha1 document. */
 export function generateV1alpha1(input: GenerateInput): YamlValue {
+  const certs = storedCertsOf(input.bundle);
   return {
     version: "v1alpha1",
     debug: input.options?.debug ?? false,
     persist: true,
-    machine: since(input.contract, 14) ? remainingMachine(input) : machine(input),
-    cluster: since(input.contract, 14) ? remainingCluster(input) : cluster(input),
+    machine: since(input.contract, 14) ? remainingMachine(input, certs) : machine(input, certs),
+    cluster: since(input.contract, 14) ? remainingCluster(input, certs) : cluster(input, certs),
   };
 }
 
-function remainingMachine(input: GenerateInput): YamlValue {
-  return { ...identity(input), features: { diskQuotaSupport: true } };
+function remainingMachine(input: GenerateInput, certs: StoredCerts): YamlValue {
+  return { ...identity(input, certs), features: { diskQuotaSupport: true } };
 }
 
-function remainingCluster(input: GenerateInput): YamlValue {
+function remainingCluster(input: GenerateInput, { etcd }: StoredCerts): YamlValue {
   return {
     token: input.bundle.secrets.bootstrapToken,
-    etcd: isControlPlane(input) ? { ca: storedCertsOf(input.bundle).etcd } : undefined,
+    etcd: isControlPlane(input) ? { ca: etcd } : undefined,
   };
 }
 
@@ -48,8 +50,7 @@ function isControlPlane(input: GenerateInput): boolean {
   return input.machineType === "controlplane";
 }
 
-function identity(input: GenerateInput) {
-  const { os } = storedCertsOf(input.bundle);
+function identity(input: GenerateInput, { os }: StoredCerts) {
   return {
     type: input.machineType,
     token: input.bundle.trustdInfo.token,
@@ -59,12 +60,12 @@ function identity(input: GenerateInput) {
   };
 }
 
-function machine(input: GenerateInput): YamlValue {
+function machine(input: GenerateInput, certs: StoredCerts): YamlValue {
   const { contract, options = {} } = input;
   const sysctls = Object.entries(options.sysctls ?? {});
   const isLabelled = isControlPlane(input) && since(contract, 8);
   return {
-    ...identity(input),
+    ...identity(input, certs),
     kubelet: {
       image: `ghcr.io/siderolabs/kubelet:v${input.kubernetesVersion}`,
       defaultRuntimeSeccompProfileEnabled: since(contract, 2) ? true : undefined,
@@ -108,7 +109,7 @@ function registries({ contract, options = {} }: GenerateInput): YamlValue | unde
     const authority = authorities[host];
     config.set(host, {
       tls: {
-        ca: authority === undefined ? undefined : new TextEncoder().encode(authority).toBase64(),
+        ca: authority === undefined ? undefined : pemToBase64(authority),
         insecureSkipVerify: insecure.has(host) ? true : undefined,
       },
     });
@@ -137,9 +138,8 @@ function features({ contract, options = {} }: GenerateInput): YamlValue {
   };
 }
 
-function cluster(input: GenerateInput): YamlValue {
+function cluster(input: GenerateInput, certs: StoredCerts): YamlValue {
   const { contract, bundle, options = {} } = input;
-  const certs = storedCertsOf(bundle);
   const isMaster = isControlPlane(input);
   const cni = nonEmpty(options.customCNIURL);
   const port = options.localAPIServerPort ?? 0;

@@ -8,6 +8,7 @@
  */
 
 import { CodedError } from "../../base/errors.ts";
+import { SERVER_TUNNEL_ADDRESS } from "../../base/tunnel.ts";
 import {
   encodeJoinToken,
   INFRA_PROVIDER_KEY,
@@ -16,9 +17,6 @@ import {
   parseJoinToken,
 } from "./join_token.ts";
 import { joinDocuments, writeYaml } from "./yaml_write.ts";
-
-/** Address of the server inside every tunnel. */
-export const SERVER_TUNNEL_ADDRESS = "fdae:41e4:649b:9303::1";
 
 /** What a machine is told. */
 export interface JoinOptions {

@@ -17,7 +17,7 @@ import { JSON_PATCH_LAYOUT, writeYaml } from "./yaml_write.ts";
 /** One operation, as read. */
 export type JsonOperation = Readonly<Record<string, unknown>>;
 
-/** Largest position in a list that an operation may name, and longest path. */
+/** Longest path that an operation may name, in characters. */
 const MAX_POINTER_LENGTH = 4096;
 
 /** Reads the operations of a JSON text, or `undefined` when it is none. */

@@ -15,7 +15,6 @@ import {
   encodeConfig,
   loadConfig,
   loadRoots,
-  MAIN_KIND,
   type ModelDocument,
 } from "./config_load.ts";
 import {
@@ -27,7 +26,8 @@ import {
 import { mergeStruct } from "./merge.ts";
 import { applyDelete, type DeleteSelector, extractDeletes } from "./patch_delete.ts";
 import { isNullNode } from "./decode.ts";
-import { type MapNode, parseYamlText, type YamlNode } from "./yaml_node.ts";
+import { MAIN_KIND } from "./schema.ts";
+import { type MapNode, parseYamlText, type YamlNode, type YamlText } from "./yaml_node.ts";
 
 /** A patch that was read. */
 export type ConfigPatch =
@@ -53,7 +53,7 @@ export function applyPatches(config: string, patches: readonly string[]): string
  *
  * @throws CodedError `invalidArgument` for a patch that cannot be applied.
  */
-export function patchConfig(config: string | ConfigModel, patches: readonly ConfigPatch[]): string {
+function patchConfig(config: string | ConfigModel, patches: readonly ConfigPatch[]): string {
   let current = config;
   for (const patch of joinJsonPatches(patches)) {
     if (patch.form === "json") {
@@ -85,10 +85,11 @@ function joinJsonPatches(patches: readonly ConfigPatch[]): readonly ConfigPatch[
  *
  * @throws CodedError `invalidArgument` when it has none.
  */
-export function parsePatch(text: string): ConfigPatch {
+function parsePatch(text: string): ConfigPatch {
   let reason: unknown;
   try {
-    return { form: "strategic", parts: parseStrategicPatch(text, { allowDuplicates: true }) };
+    const parts = parseStrategicPatch(parseYamlText(text), { allowDuplicates: true });
+    return { form: "strategic", parts };
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
     reason = error;
@@ -109,10 +110,9 @@ export function parsePatch(text: string): ConfigPatch {
  * @throws CodedError `invalidArgument`
  */
 export function parseStrategicPatch(
-  text: string,
+  parsed: YamlText,
   options: { readonly allowDuplicates: boolean },
 ): readonly StrategicPart[] {
-  const parsed = parseYamlText(text);
   // The marks of a document come before what remains of it.
   const marks: (readonly DeleteSelector[])[] = [];
   const remains: (YamlNode | undefined)[] = [];
@@ -155,7 +155,7 @@ function extractFrom(node: MapNode, line: number): ReturnType<typeof extractDele
  *
  * @throws CodedError `invalidArgument`
  */
-export function mergePatch(base: ConfigModel, parts: readonly StrategicPart[]): ConfigModel {
+function mergePatch(base: ConfigModel, parts: readonly StrategicPart[]): ConfigModel {
   const documents = new Map(base.map((document) => [documentId(document), document]));
   for (const part of parts) {
     if (part.kind === "delete") deletePart(documents, part.selector);

@@ -7,9 +7,9 @@
  */
 
 import { CodedError } from "../../base/errors.ts";
-import { MAIN_KIND, type ModelDocument, readHeader } from "./config_load.ts";
+import { type ModelDocument, readHeader } from "./config_load.ts";
 import type { Fields } from "./decode.ts";
-import type { ConfigType, StructType } from "./schema.ts";
+import { type ConfigType, MAIN_KIND, type StructType } from "./schema.ts";
 import { type MapNode, StepBudget, type YamlNode } from "./yaml_node.ts";
 
 /** One mark: what to delete in which document. */

@@ -76,6 +76,13 @@ export function pemToBase64(pem: string): string {
   return new TextEncoder().encode(pem).toBase64();
 }
 
+/** A certificate and its key in the form of {@linkcode pemToBase64}. */
+export function pairToBase64(
+  { crt, key }: { readonly crt: string; readonly key: string },
+): { readonly crt: string; readonly key: string } {
+  return { crt: pemToBase64(crt), key: pemToBase64(key) };
+}
+
 /** The text behind {@linkcode pemToBase64}. */
 export function pemFromBase64(base64: string): string {
   try {

@@ -97,8 +97,6 @@ export async function issueCertificate(
 /**
  * Signs a request that someone else's key made. The profile decides everything but the public key:
  * nothing of the request's subject is taken over unless the caller does so.
- *
- * @throws CodedError `invalidArgument` when the request is damaged or its signature is wrong.
  */
 export async function signRequest(
   ca: CertificateAndKey,
@@ -117,7 +115,11 @@ export interface CertificateRequest {
   readonly ipAddresses: readonly string[];
 }
 
-/** Reads a PEM certificate request and checks that its key signed it. */
+/**
+ * Reads a PEM certificate request and checks that its key signed it.
+ *
+ * @throws CodedError `invalidArgument` when the request is damaged or its signature is wrong.
+ */
 export async function parseRequest(pem: string): Promise<CertificateRequest> {
   try {
     const request = new x509.Pkcs10CertificateRequest(decodeFirstPem(pem).der);

@@ -6,10 +6,11 @@
  * @module
  */
 
-import { type ConfigModel, encodeConfig, loadConfig, MAIN_KIND } from "./config_load.ts";
+import { type ConfigModel, encodeConfig, loadConfig } from "./config_load.ts";
 import type { Fields } from "./decode.ts";
 import { encodeQuery } from "./join_config.ts";
 import { REDACTED_VALUE } from "./scalars.ts";
+import { MAIN_KIND } from "./schema.ts";
 
 /**
  * Paths of secrets by kind; `*` stands for every item of a list or mapping. A value that is absent
@@ -62,7 +63,7 @@ export function redactConfig(text: string): string {
 }
 
 /** Redacts a loaded configuration; the given one is not changed. */
-export function redactModel(model: ConfigModel): ConfigModel {
+function redactModel(model: ConfigModel): ConfigModel {
   return model.map((document) => {
     let value: unknown = document.value;
     for (const path of SECRET_PATHS[document.kind] ?? []) {

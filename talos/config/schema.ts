@@ -28,6 +28,9 @@ import { SYSTEM_FIELDS } from "./fields_system.ts";
 import { V1ALPHA1_CLUSTER_FIELDS } from "./fields_v1alpha1_cluster.ts";
 import { V1ALPHA1_MACHINE_FIELDS } from "./fields_v1alpha1_machine.ts";
 
+/** The kind of the document that has no `kind`. */
+export const MAIN_KIND = "v1alpha1";
+
 /** Scalars that are told apart because their text has rules. */
 export type ScalarName =
   | "addr"

@@ -14,13 +14,12 @@ import {
   type ConfigModel,
   documentId,
   findType,
-  MAIN_KIND,
   type ModelDocument,
   readHeader,
 } from "./config_load.ts";
 import { parseContract } from "./contract.ts";
 import { decodeStruct, isNullNode } from "./decode.ts";
-import { documentType } from "./schema.ts";
+import { documentType, MAIN_KIND } from "./schema.ts";
 import { checkConflicts, checkWhole } from "./validate_conflicts.ts";
 import { KUBERNETES_CHECKS } from "./validate_kubernetes.ts";
 import { LINK_CHECKS } from "./validate_links.ts";
@@ -175,12 +174,10 @@ function checkDocuments(
     const { kind, value } = at.document;
     const checks = newChecks();
     if (at === main) {
-      const found = checkMain(value, {
+      checkMain(checks, value, {
         requiresInstall: options.mode === "metal",
         minor: options.minor,
       });
-      checks.errors.push(...found.errors);
-      checks.warnings.push(...found.warnings);
     } else DOCUMENT_CHECKS[kind]?.(checks, value);
     const isStrict = at === main && options.strict === true;
     for (const error of checks.errors) add("error", "document", error, at);

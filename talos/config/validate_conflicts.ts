@@ -8,8 +8,9 @@
  */
 
 import { addError, type Checks, isTrue, pick, pickEntries, pickList, pickText } from "./checks.ts";
-import { type ConfigModel, MAIN_KIND } from "./config_load.ts";
+import type { ConfigModel } from "./config_load.ts";
 import type { Fields } from "./decode.ts";
+import { MAIN_KIND } from "./schema.ts";
 
 /** A setting of the main document that a document of its own replaces. */
 type Conflict = readonly [

@@ -10,6 +10,7 @@ import {
   addError,
   addWarning,
   type Checks,
+  type DocumentCheck,
   pick,
   pickList,
   pickNumber,
@@ -19,7 +20,6 @@ import {
 } from "./checks.ts";
 import type { Fields } from "./decode.ts";
 import { parseBytes } from "./scalars.ts";
-import type { DocumentCheck } from "./validate_volumes.ts";
 
 /** Checks by kind. */
 export const CONTAINER_CHECKS: Readonly<Record<string, DocumentCheck>> = {

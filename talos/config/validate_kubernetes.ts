@@ -11,6 +11,7 @@ import {
   addError,
   addWarning,
   type Checks,
+  type DocumentCheck,
   endpointProblem,
   isSubnet,
   pick,
@@ -33,7 +34,6 @@ import { decodePem } from "./pem.ts";
 import { AUTHORIZER_TYPES, resourceProblem } from "./validate_cluster.ts";
 import { PROTECTED_KUBELET_FIELDS } from "./validate_main.ts";
 import { checkSubnets } from "./validate_subnets.ts";
-import type { DocumentCheck } from "./validate_volumes.ts";
 
 /** Checks by kind. */
 export const KUBERNETES_CHECKS: Readonly<Record<string, DocumentCheck>> = {

@@ -11,17 +11,18 @@ import {
   addError,
   addWarning,
   type Checks,
+  type DocumentCheck,
   pick,
   pickList,
   pickNumber,
   pickText,
   pickTexts,
   quote,
+  requireName,
 } from "./checks.ts";
 import type { Fields } from "./decode.ts";
 import { canonicalAddress } from "./ip.ts";
 import { wireguardKeyProblem } from "./validate_interfaces.ts";
-import type { DocumentCheck } from "./validate_volumes.ts";
 
 /** Checks by kind. */
 export const LINK_CHECKS: Readonly<Record<string, DocumentCheck>> = {
@@ -66,15 +67,6 @@ export const LINK_CHECKS: Readonly<Record<string, DocumentCheck>> = {
   },
   WireguardConfig: checkWireguard,
 };
-
-/** Reports a document without a name. */
-export function requireName(
-  checks: Checks,
-  value: Fields,
-  message = "name must be specified",
-): void {
-  if (pickText(value, "name") === "") addError(checks, message, "name");
-}
 
 function checkLink(checks: Checks, value: Fields): void {
   requireName(checks, value);

@@ -13,7 +13,6 @@ import {
   type Checks,
   isSubnet,
   isTrue,
-  newChecks,
   pick,
   pickEntries,
   pickList,
@@ -61,12 +60,11 @@ export interface MainOptions {
 }
 
 /** Checks the main document; findings come in the order in which Talos reports them. */
-export function checkMain(value: Fields, options: MainOptions): Checks {
-  const checks = newChecks();
+export function checkMain(checks: Checks, value: Fields, options: MainOptions): void {
   const machine = pick(value, "machine");
   if (machine === undefined) {
     addError(checks, "machine instructions are required", "machine");
-    return checks;
+    return;
   }
   const written = pickText(machine, "type");
   // Older words for a worker, and none at all, are still understood.
@@ -103,7 +101,6 @@ export function checkMain(value: Fields, options: MainOptions): Checks {
   checkApiAccess(checks, machine, isControlPlane);
   if (pick(value, "persist") === false) addError(checks, ".persist should be enabled", "persist");
   checkRegistries(checks, machine);
-  return checks;
 }
 
 function checkDeprecated(checks: Checks, machine: unknown): void {

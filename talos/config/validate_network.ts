@@ -10,6 +10,7 @@ import {
   addError,
   addWarning,
   type Checks,
+  type DocumentCheck,
   isSubnet,
   isTrue,
   pick,
@@ -18,13 +19,12 @@ import {
   pickText,
   pickTexts,
   quote,
+  requireName,
   splitUrl,
 } from "./checks.ts";
 import type { Fields } from "./decode.ts";
 import { canonicalAddress, canonicalPrefix } from "./ip.ts";
-import { requireName } from "./validate_links.ts";
 import { MIN_KUBESPAN_MTU } from "./validate_main.ts";
-import type { DocumentCheck } from "./validate_volumes.ts";
 
 /** Checks by kind. */
 export const NETWORK_CHECKS: Readonly<Record<string, DocumentCheck>> = {

@@ -7,10 +7,9 @@
  */
 
 import { celProblem } from "./cel_check.ts";
-import { addError, type Checks, pick, pickNumber, pickText } from "./checks.ts";
+import { addError, type Checks, type DocumentCheck, pick, pickNumber, pickText } from "./checks.ts";
 import type { Fields } from "./decode.ts";
 import { parseBytes } from "./scalars.ts";
-import type { DocumentCheck } from "./validate_volumes.ts";
 
 /** Checks by kind. */
 export const STORAGE_CHECKS: Readonly<Record<string, DocumentCheck>> = {

@@ -11,21 +11,23 @@ import {
   addError,
   addWarning,
   type Checks,
+  type DocumentCheck,
   isTrue,
   pick,
   pickEntries,
   pickList,
   pickText,
   quote,
+  requireName,
   splitUrl,
 } from "./checks.ts";
 import type { Fields } from "./decode.ts";
 import { qualifiedNameProblem } from "./kubernetes_names.ts";
-import { decodePem, encodePem, fromStrictBase64 } from "./pem.ts";
+import { decodePem, encodePem } from "./pem.ts";
 import { parseCertificate } from "./pki.ts";
 import { parseDuration } from "./scalars.ts";
+import { wireguardKeyProblem } from "./validate_interfaces.ts";
 import { pemPairProblem } from "./validate_kubernetes.ts";
-import type { DocumentCheck } from "./validate_volumes.ts";
 
 /** Shortest time after which a watchdog may fire, in seconds. */
 const MIN_WATCHDOG_TIMEOUT_S = 10;
@@ -41,7 +43,8 @@ export const SYSTEM_CHECKS: Readonly<Record<string, DocumentCheck>> = {
     if (pickText(value, "clusterID") === "") {
       addError(checks, "clusterID is required", "clusterID");
     } else if (secret === "") addError(checks, "clusterSecret is required", "clusterSecret");
-    else if (!isSecret(secret)) {
+    else if (wireguardKeyProblem(secret) !== undefined) {
+      // It has the form of a WireGuard key: base64 of 32 bytes.
       // Talos repeats the secret here, which no log should see.
       addError(checks, "invalid clusterSecret: want base64 of 32 bytes", "clusterSecret");
     }
@@ -180,18 +183,6 @@ export const SYSTEM_CHECKS: Readonly<Record<string, DocumentCheck>> = {
     }
   },
 };
-
-function requireName(checks: Checks, value: Fields, message = "name must be specified"): void {
-  if (pickText(value, "name") === "") addError(checks, message, "name");
-}
-
-function isSecret(text: string): boolean {
-  try {
-    return fromStrictBase64(text).length === 32;
-  } catch {
-    return false;
-  }
-}
 
 function checkExtensionService(checks: Checks, value: Fields): void {
   const name = pickText(value, "name");

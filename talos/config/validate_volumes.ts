@@ -10,6 +10,7 @@ import { celProblem } from "./cel_check.ts";
 import {
   addError,
   type Checks,
+  type DocumentCheck,
   isTrue,
   pick,
   pickList,
@@ -21,9 +22,6 @@ import type { Fields } from "./decode.ts";
 import { isEmpty } from "./encode.ts";
 import { parseBytes, parseDuration } from "./scalars.ts";
 import { documentType } from "./schema.ts";
-
-/** A check of one kind of document. */
-export type DocumentCheck = (checks: Checks, value: Fields) => void;
 
 /** Checks by kind. */
 export const VOLUME_CHECKS: Readonly<Record<string, DocumentCheck>> = {

@@ -6,8 +6,8 @@
  * @module
  */
 
-import { MAIN_KIND } from "./config_load.ts";
 import { formatErrors } from "./error_list.ts";
+import { MAIN_KIND } from "./schema.ts";
 import type { Finding } from "./validate.ts";
 
 /** Warnings and errors as texts; `text` is the whole error, absent without one. */

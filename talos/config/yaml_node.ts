@@ -68,7 +68,7 @@ export interface YamlText {
 }
 
 /** Longest text that is read, in UTF-16 units. Real configurations are below 100,000. */
-export const MAX_TEXT_LENGTH = 1 << 20;
+const MAX_TEXT_LENGTH = 1 << 20;
 
 /** Deepest nesting that is read. */
 const MAX_DEPTH = 100;

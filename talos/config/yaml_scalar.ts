@@ -73,7 +73,8 @@ export function writeNumber(value: number): string {
   if (!Number.isFinite(value)) return value > 0 ? ".inf" : "-.inf";
   const [digits = "", exponent = "0"] = value.toExponential().split("e");
   const power = Number(exponent);
-  if (power >= -4 && power < 21) return String(value);
+  // Go prints the shortest form, for which the exponent begins at a million, whatever the digits.
+  if (power >= -4 && power < (Number.isInteger(value) ? 21 : 6)) return String(value);
   return `${digits}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 

@@ -47,7 +47,7 @@ export interface YamlLayout {
 }
 
 /** The layout of configurations. */
-export const CONFIG_LAYOUT: YamlLayout = { width: 4, hasFlushLists: false };
+const CONFIG_LAYOUT: YamlLayout = { width: 4, hasFlushLists: false };
 
 /** The layout of cleaned patches. */
 export const PATCH_LAYOUT: YamlLayout = { width: 2, hasFlushLists: false };

@@ -8,7 +8,13 @@
  */
 
 import { join } from "node:path";
-import { type Bundle, bundleToYaml, generateBundle } from "../../talos/config/bundle.ts";
+import {
+  type Bundle,
+  bundleFromJson,
+  bundleToJson,
+  bundleToYaml,
+  generateBundle,
+} from "../../talos/config/bundle.ts";
 import { parseContract } from "../../talos/config/contract.ts";
 import { generateConfig } from "../../talos/config/generate.ts";
 import type { GenerateInput } from "../../talos/config/generate_input.ts";
@@ -114,8 +120,11 @@ function inputOf(bundle: Bundle, sans: readonly string[] = []): GenerateInput {
 
 /** Makes, patches and checks the configuration of every machine, one a turn of the event loop. */
 async function configureCluster(bundle: Bundle): Promise<void> {
+  const stored = bundleToJson(bundle);
   for (let i = 0; i < MACHINES; i++) {
-    const config = applyPatches(generateConfig(inputOf(bundle, [`node-${i}`])), PATCHES);
+    // The server reads the stored secrets again for every machine.
+    const input = inputOf(bundleFromJson(stored), [`node-${i}`]);
+    const config = applyPatches(generateConfig(input), PATCHES);
     const findings = validateConfig(config, { mode: "metal", talosVersion: "v1.12.0" });
     if (findings.length > 0) throw new Error(`Cannot use configuration: ${findings[0]?.message}`);
     await new Promise((resolve) => setImmediate(resolve));

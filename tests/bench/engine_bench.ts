@@ -19,6 +19,7 @@ import { type Runtime, startRuntime } from "../../cosi/runtime/runtime.ts";
 import { Extra, Source, Target } from "../../cosi/runtime/test_types.ts";
 import { openState, type StateCore } from "../../cosi/state/core.ts";
 import { openMemoryStore } from "../../cosi/store/memory.ts";
+import { report } from "./figures.ts";
 
 const ITEMS = 20_000;
 /** Inputs changed between two turns of the event loop. */
@@ -35,10 +36,6 @@ const CONTROLLER = defineController({
     spec: { linkId: metadata.id, nodeSubnet: extra?.spec.lastEndpoint ?? "" },
   }),
 });
-
-function report(name: string, value: number, unit: string): void {
-  console.log(JSON.stringify({ name, value, unit }));
-}
 
 function turn(): Promise<void> {
   return systemClock.sleep(0);

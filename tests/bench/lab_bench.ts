@@ -29,6 +29,7 @@ import {
   startServerProcess,
   TALOS_VERSION,
 } from "../integration/server_process.ts";
+import { report, residentKib } from "./figures.ts";
 
 /** How often the state is looked at, in ms: the resolution of the times. */
 const LOOK_EVERY_MS = 20;
@@ -38,10 +39,6 @@ const DEADLINE_MS = 120_000;
 
 /** Machines of the measurement without a cluster. */
 const FLEET_SIZE = 50;
-
-function report(name: string, value: number, unit: string): void {
-  console.log(JSON.stringify({ name, value, unit }));
-}
 
 /** Waits for a condition and returns the seconds since `start`. */
 async function secondsUntil(start: number, holds: () => Promise<boolean>): Promise<number> {
@@ -58,12 +55,6 @@ async function countInventoried(state: State): Promise<number> {
   return statuses.filter(({ spec }) =>
     spec.connected && (spec.hardware?.blockdevices.length ?? 0) > 0
   ).length;
-}
-
-/** Resident memory of a process in MB. */
-async function residentMegabytes(pid: number): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  return Number(status.match(/^VmRSS:\s*(\d+) kB$/m)?.[1]) / 1000;
 }
 
 async function createCluster(state: State, machineId: string): Promise<void> {
@@ -85,7 +76,7 @@ async function withFleet(
   measure: (server: ServerProcess, fleet: Fleet, start: number) => Promise<void>,
 ): Promise<void> {
   await using server = await startServerProcess();
-  if (count > 1) report("server RSS, started", await residentMegabytes(server.pid), "MB");
+  if (count > 1) report("server RSS, started", await residentKib(server.pid) / 1024, "MiB");
   const start = performance.now();
   const fleet = startFleet({ kernelArgs: server.kernelArgs, count, seed: "bench" });
   try {
@@ -119,7 +110,7 @@ async function measureJoins(
   const all = await secondsUntil(start, async () => await countInventoried(state) === FLEET_SIZE);
   report(`${FLEET_SIZE} machines joined and inventoried, after their start`, all, "s");
   report("machines joined and inventoried in a second", FLEET_SIZE / all, "1/s");
-  report(`server RSS, ${FLEET_SIZE} machines`, await residentMegabytes(pid), "MB");
+  report(`server RSS, ${FLEET_SIZE} machines`, await residentKib(pid) / 1024, "MiB");
 }
 
 if (import.meta.main) {

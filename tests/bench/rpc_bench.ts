@@ -11,11 +11,10 @@
  */
 
 import { join } from "node:path";
+import { cpuMs, median, report, residentKib } from "./figures.ts";
 
 const ROUNDS = 3;
 const FOLDER = new URL(".", import.meta.url).pathname;
-// Kernel ticks of /proc/PID/stat; 100 a second on every Linux that Deno runs on.
-const TICK_MS = 10;
 
 interface Target {
   readonly name: string;
@@ -39,10 +38,6 @@ const CASES: readonly (readonly [name: string, args: readonly string[]])[] = [
   ["upload of 32 MiB", ["-case=upload", "-duration=3s"]],
   ["download of 32 MiB", ["-case=download", "-duration=3s"]],
 ];
-
-function report(name: string, value: number, unit: string): void {
-  console.log(JSON.stringify({ name, value, unit }));
-}
 
 /** Builds the Go peer; `undefined` where there is no Go. */
 async function build(folder: string): Promise<string | undefined> {
@@ -68,20 +63,8 @@ async function start(name: string, command: string, args: readonly string[]): Pr
   return { name, child, port: Number(new TextDecoder().decode(value)) };
 }
 
-/** Processor time of a process so far, in milliseconds. */
-async function cpuMs({ child }: Target): Promise<number> {
-  const stat = await Deno.readTextFile(`/proc/${child.pid}/stat`);
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
-
-async function residentKib({ child }: Target): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${child.pid}/status`);
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0);
-}
-
 async function measure(peer: string, target: Target, args: readonly string[]): Promise<Measured> {
-  const before = await cpuMs(target);
+  const before = await cpuMs(target.child.pid);
   const startMs = performance.now();
   const { stdout, success, stderr } = await new Deno.Command(peer, {
     args: [`-addr=127.0.0.1:${target.port}`, ...args],
@@ -89,11 +72,12 @@ async function measure(peer: string, target: Target, args: readonly string[]): P
   if (!success) throw new Error(`${target.name}: ${new TextDecoder().decode(stderr)}`);
   const seconds = (performance.now() - startMs) / 1000;
   const { rate, p50us, p99us } = JSON.parse(new TextDecoder().decode(stdout));
-  return { rate, p50us, p99us, cpuUs: (await cpuMs(target) - before) * 1000 / (rate * seconds) };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+  return {
+    rate,
+    p50us,
+    p99us,
+    cpuUs: (await cpuMs(target.child.pid) - before) * 1000 / (rate * seconds),
+  };
 }
 
 async function compare(
@@ -127,7 +111,7 @@ async function idle(
 ): Promise<void> {
   // Compiled code and first buffers are not what is asked for here.
   await measure(peer, target, ["-case=unary", "-workers=64", "-duration=1s"]);
-  const before = await residentKib(target);
+  const before = await residentKib(target.child.pid);
   const child = new Deno.Command(peer, {
     args: [`-addr=127.0.0.1:${target.port}`, `-case=${kind}`, `-n=${count}`],
     stdin: "piped",
@@ -135,7 +119,7 @@ async function idle(
   }).spawn();
   const reader = child.stdout.getReader();
   await reader.read();
-  const grown = await residentKib(target) - before;
+  const grown = await residentKib(target.child.pid) - before;
   report(`${count} idle ${kind}: ${target.name}`, grown / count, "KiB each");
   await reader.cancel();
   await child.stdin.close();

@@ -14,6 +14,7 @@ import { type Channel, createChannel } from "../../rpc/client.ts";
 import type { ByteStream } from "../../rpc/stream.ts";
 import { dialTcp, dialUnix } from "../../rpc/tcp.ts";
 import { wrapTlsClient } from "../../rpc/tls.ts";
+import { median, report } from "./figures.ts";
 
 const SERVER = new URL("./rpc_bench_server.ts", import.meta.url).pathname;
 const GET = "/bench.Rpc/Get";
@@ -23,14 +24,6 @@ const MESSAGES = 1_000_000;
 const SESSIONS = 3000;
 
 type Call = () => Promise<unknown>;
-
-function report(name: string, value: number, unit: string): void {
-  console.log(JSON.stringify({ name, value, unit }));
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
-}
 
 /** Calls a second with so many of them in flight. */
 async function rate(call: Call, inFlight: number): Promise<number> {
@@ -140,10 +133,7 @@ async function idleSessions(name: string, open: () => Channel): Promise<void> {
   for (const channel of channels) channel.close();
 }
 
-if (import.meta.main) {
-  const folder = await Deno.makeTempDir();
-  const unix = join(folder, "rpc.sock");
-  const [only] = Deno.args;
+async function main(unix: string, only: string | undefined): Promise<void> {
   // Memory is only comparable in a process that has done nothing else, so each kind gets its own.
   if (only === "plain") {
     await withServer(
@@ -171,10 +161,19 @@ if (import.meta.main) {
   } else {
     await withServer(["own"], (port) => withServer(["own", unix], () => compareUnary(port, unix)));
     for (const kind of ["plain", "tls"]) {
-      await new Deno.Command(Deno.execPath(), {
+      const { success } = await new Deno.Command(Deno.execPath(), {
         args: ["run", "-A", "--v8-flags=--expose-gc", new URL(import.meta.url).pathname, kind],
       }).spawn().status;
+      if (!success) throw new Error(`Cannot measure the idle sessions: ${kind}`);
     }
   }
-  await Deno.remove(folder, { recursive: true });
+}
+
+if (import.meta.main) {
+  const folder = await Deno.makeTempDir();
+  try {
+    await main(join(folder, "rpc.sock"), Deno.args[0]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 }

@@ -15,6 +15,7 @@ import { tombstoneMetadata } from "../../cosi/state/tombstone.ts";
 import { openState } from "../../cosi/state/core.ts";
 import type { LabelQuery } from "../../cosi/state/label_query.ts";
 import { openSqliteStore } from "../../cosi/store/sqlite.ts";
+import { report } from "./figures.ts";
 
 const { values } = parseArgs({
   args: Deno.args,
@@ -95,7 +96,7 @@ async function measure(path: string): Promise<void> {
     [`list of ${found} by label, median`, times[100] ?? 0, "ms"],
   ];
   for (const [name, value, unit] of figures) {
-    console.log(JSON.stringify({ name: `state load: ${name}`, value, unit }));
+    report(`state load: ${name}`, value, unit);
   }
   await state.close();
 }
@@ -109,14 +110,14 @@ else {
     await fill(path, Number(values.count));
     const rate = Number(values.count) / ((performance.now() - start) / 1000);
     const { size } = await Deno.stat(path);
-    console.log(JSON.stringify({ name: "state load: fill", value: rate, unit: "writes/s" }));
-    console.log(JSON.stringify({ name: "state load: file", value: size / 2 ** 20, unit: "MiB" }));
-    await new Deno.Command(Deno.execPath(), {
+    report("state load: fill", rate, "writes/s");
+    report("state load: file", size / 2 ** 20, "MiB");
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--no-check", import.meta.filename ?? "", "--load", path],
-    }).output().then(({ stdout, stderr }) => {
-      Deno.stdout.writeSync(stdout);
-      Deno.stderr.writeSync(stderr);
-    });
+    }).output();
+    Deno.stdout.writeSync(stdout);
+    Deno.stderr.writeSync(stderr);
+    if (!success) throw new Error("Cannot measure the load");
   } finally {
     await Deno.remove(directory, { recursive: true });
   }

@@ -24,6 +24,7 @@ import {
   run,
   withPeer,
 } from "../integration/wireguard_go.ts";
+import { cpuMs } from "./figures.ts";
 
 const SIZE = Number(Deno.args[0] ?? 32) * 1024 * 1024;
 const ROUNDS = Number(Deno.args[1] ?? 3);
@@ -40,13 +41,6 @@ interface Figure {
   readonly cpuSeconds: number;
 }
 
-/** CPU time of a process, all threads, in seconds; the kernel counts in hundredths. */
-async function cpuOf(pid: number): Promise<number> {
-  const text = await Deno.readTextFile(`/proc/${pid}/stat`);
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
 /** The peer comes to an endpoint, sends everything and gets it back. */
 async function measure(peer: Peer, endpoint: string, pid: number): Promise<Figure> {
   await peer.set("peer", server.publicKey, "remove");
@@ -57,11 +51,11 @@ async function measure(peer: Peer, endpoint: string, pid: number): Promise<Figur
     peer.inside(...program, "send", SERVER_ADDRESS, String(PORT), String(size)).output();
   // The first exchange brings up the tunnel and warms the code.
   if (!(await echoed(1024 * 1024)).success) throw new Error(`Cannot reach ${endpoint}`);
-  const cpuBefore = await cpuOf(pid);
+  const cpuBefore = await cpuMs(pid);
   const startMs = performance.now();
   if (!(await echoed(SIZE)).success) throw new Error(`Cannot transfer over ${endpoint}`);
   const seconds = (performance.now() - startMs) / 1000;
-  const cpuSeconds = await cpuOf(pid) - cpuBefore;
+  const cpuSeconds = (await cpuMs(pid) - cpuBefore) / 1000;
   return { megabits: SIZE * 8 / 1e6 / seconds, cpuSeconds };
 }
 

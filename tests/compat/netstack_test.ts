@@ -73,6 +73,10 @@ async function withMachines(
     await ask(configs);
     await use(tunnel, { addresses: configs.map(({ address }) => address), run: ask });
     await ask(undefined);
+  } catch (error) {
+    // It would wait for more to do for ever.
+    child?.kill("SIGKILL");
+    throw error;
   } finally {
     await child?.status;
     await tunnel.close();
@@ -123,6 +127,20 @@ async function whileEchoing(
   return who;
 }
 
+/** Sends data to a machine that echoes, and wants the same back. */
+async function exchange(tunnel: Tunnel, address: string, data: Uint8Array): Promise<void> {
+  const client = await tunnel.net.dial(address, 50_000);
+  try {
+    const [received] = await Promise.all([
+      readAll(client),
+      writeAll(client, data).then(() => client.closeWrite()),
+    ]);
+    assertSame(received, data);
+  } finally {
+    client.close();
+  }
+}
+
 Deno.test({
   name: "startTunnel() works both ways with the Go device and its TCP",
   ignore,
@@ -136,13 +154,7 @@ Deno.test({
       );
       assert.deepEqual([...who], [address]);
       await run({ kind: "listen", port: 50_000 });
-      const client = await tunnel.net.dial(address, 50_000);
-      const data = pattern(bytes);
-      const received = readAll(client);
-      await writeAll(client, data);
-      await client.closeWrite();
-      assertSame(await received, data);
-      client.close();
+      await exchange(tunnel, address, pattern(bytes));
     }),
 });
 
@@ -158,14 +170,7 @@ Deno.test({
       );
       assert.deepEqual(who, new Set(addresses));
       await run({ kind: "listen", port: 50_000 });
-      await Promise.all(addresses.map(async (address) => {
-        const client = await tunnel.net.dial(address, 50_000);
-        const received = readAll(client);
-        await writeAll(client, pattern(10_000));
-        await client.closeWrite();
-        assertSame(await received, pattern(10_000));
-        client.close();
-      }));
+      await Promise.all(addresses.map((address) => exchange(tunnel, address, pattern(10_000))));
       const stats = await tunnel.peers.stats();
       assert.ok([...stats.values()].every(({ lastHandshakeMs }) => lastHandshakeMs > 0));
     }),

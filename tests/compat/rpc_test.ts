@@ -18,22 +18,16 @@ import { dialTcp, listenTcp } from "../../rpc/tcp.ts";
 import { createAuthority, issue } from "../../rpc/test_certificates.ts";
 import { normalizeKey, wrapTlsClient } from "../../rpc/tls.ts";
 import { listenTls } from "../../rpc/tls_listener.ts";
+import { freeTcpPort } from "../integration/server_process.ts";
 import { COMPRESSION_CASES, INTEROP_CASES } from "./interop/cases.ts";
 import { testService } from "./interop/test_service.ts";
+import { hasProgram } from "./lab_server.ts";
 
 // The sanitizers see what the peers' library keeps for a moment after it is closed.
 const PEER = { sanitizeOps: false, sanitizeResources: false };
 
-const MISSING_GO = has("go", "version") ? "" : " (skipped: go is not installed)";
-const MISSING_CURL = has("curl", "--version") ? "" : " (skipped: curl is not installed)";
-
-function has(command: string, ...args: string[]): boolean {
-  try {
-    return new Deno.Command(command, { args, stdout: "null", stderr: "null" }).outputSync().success;
-  } catch {
-    return false;
-  }
-}
+const MISSING_GO = hasProgram("go", "version") ? "" : " (skipped: go is not installed)";
+const MISSING_CURL = hasProgram("curl", "--version") ? "" : " (skipped: curl is not installed)";
 
 const GO_CLIENT = "google.golang.org/grpc/interop/client@latest";
 const GO_SERVER = "google.golang.org/grpc/interop/server@latest";
@@ -145,7 +139,7 @@ Deno.test({
   fn: async (t) => {
     await withFolder(async (folder) => {
       const binary = await install(folder, "server", GO_SERVER);
-      const port = freePort();
+      const port = freeTcpPort();
       const child = new Deno.Command(binary, {
         args: [`-port=${port}`],
         stdout: "null",
@@ -201,21 +195,24 @@ Deno.test({
       const listener = listenTls({ hostname: "127.0.0.1", port: 0, ...files });
       const server = createRpcServer({ services: [testService()], log: silentLogger });
       const serving = server.serve(listener);
-      for (const name of TLS_CASES) {
-        const { code, output } = await run(
-          client,
-          "-server_host=127.0.0.1",
-          `-server_port=${listener.port}`,
-          "-server_host_override=localhost",
-          "-use_tls",
-          "-use_test_ca",
-          `-ca_file=${files.ca}`,
-          `-test_case=${name}`,
-        );
-        assert.equal(code, 0, `${name}: ${output}`);
+      try {
+        for (const name of TLS_CASES) {
+          const { code, output } = await run(
+            client,
+            "-server_host=127.0.0.1",
+            `-server_port=${listener.port}`,
+            "-server_host_override=localhost",
+            "-use_tls",
+            "-use_test_ca",
+            `-ca_file=${files.ca}`,
+            `-test_case=${name}`,
+          );
+          assert.equal(code, 0, `${name}: ${output}`);
+        }
+      } finally {
+        await server.drain(2000);
+        await serving;
       }
-      await server.drain(2000);
-      await serving;
     }),
 });
 
@@ -226,7 +223,7 @@ Deno.test({
     withFolder(async (folder) => {
       const binary = await install(folder, "server", GO_SERVER);
       const { ca, certFile, keyFile } = await writeCertificates(folder);
-      const port = freePort();
+      const port = freeTcpPort();
       const child = new Deno.Command(binary, {
         args: [
           `-port=${port}`,
@@ -249,7 +246,11 @@ Deno.test({
       });
       try {
         await connected(channel);
-        for (const name of TLS_CASES) await INTEROP_CASES[name]?.(channel);
+        for (const name of TLS_CASES) {
+          const run = INTEROP_CASES[name];
+          assert.ok(run, name);
+          await run(channel);
+        }
       } finally {
         channel.close();
         child.kill();
@@ -353,12 +354,6 @@ function unaryByGrpcJs(client: grpc.Client, request: Uint8Array): Promise<Uint8A
       },
     );
   });
-}
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  listener.close();
-  return listener.addr.port;
 }
 
 /** Waits until a server that is starting takes connections. */

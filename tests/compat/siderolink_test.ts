@@ -9,6 +9,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { freeTcpPort } from "../integration/server_process.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 
@@ -38,12 +39,6 @@ interface ServerProcess {
   stop(): Promise<void>;
 }
 
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  listener.close();
-  return listener.addr.port;
-}
-
 function freeUdpPort(): number {
   const socket = Deno.listenDatagram({ hostname: "127.0.0.1", port: 0, transport: "udp" });
   socket.close();
@@ -52,8 +47,8 @@ function freeUdpPort(): number {
 }
 
 async function startServerProcess(directory: string): Promise<ServerProcess> {
-  const api = `127.0.0.1:${freePort()}`;
-  const provision = `127.0.0.1:${freePort()}`;
+  const api = `127.0.0.1:${freeTcpPort()}`;
+  const provision = `127.0.0.1:${freeTcpPort()}`;
   const tunnelPort = freeUdpPort();
   const path = join(directory, "batuta.yaml");
   // JSON is YAML.

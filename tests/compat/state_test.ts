@@ -7,6 +7,7 @@
  */
 
 import { strictEqual } from "node:assert/strict";
+import { hasProgram } from "./lab_server.ts";
 
 const SUITES = new URL("../../../shared/conformance/", import.meta.url).pathname;
 const SERVER = new URL("state_server.ts", import.meta.url).pathname;
@@ -15,22 +16,13 @@ const SERVER = new URL("state_server.ts", import.meta.url).pathname;
 const STATE_TESTS = 24;
 const RUNTIME_TESTS = 28;
 
-async function has(command: string): Promise<boolean> {
-  const { code } = await new Deno.Command("sh", {
-    args: ["-c", `command -v ${command}`],
-    stdout: "null",
-  }).output();
-  return code === 0;
-}
-
 async function isThere(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }
 
-const hasEtcd = await has("etcd");
-const ready = await has("go") && await isThere(SUITES);
+const MISSING_ETCD = hasProgram("etcd", "--version") ? "" : " (skipped: etcd is not installed)";
+const ready = hasProgram("go", "version") && await isThere(SUITES);
 if (!ready) console.warn(`The upstream suites need Go and ${SUITES}: they are left out`);
-else if (!hasEtcd) console.warn("There is no etcd: the upstream suite is left out for it");
 
 async function copyTree(from: string, to: string): Promise<void> {
   await Deno.mkdir(to);
@@ -64,9 +56,10 @@ async function runSuite(test: string, store: string): Promise<number> {
 }
 
 for (const store of ["memory", "sqlite", "kv", "etcd"]) {
+  const missing = store === "etcd" ? MISSING_ETCD : "";
   Deno.test({
-    name: `the upstream suite of a state passes on ${store}`,
-    ignore: !ready || (store === "etcd" && !hasEtcd),
+    name: `the upstream suite of a state passes on ${store}${missing}`,
+    ignore: !ready || missing !== "",
     fn: async () => strictEqual(await runSuite("TestState", store), STATE_TESTS),
   });
 }

@@ -10,6 +10,7 @@ import { createRemoteState } from "../../cosi/state/grpc_client.ts";
 import type { State } from "../../cosi/state/state.ts";
 import { type Channel, createChannel } from "../../rpc/channel.ts";
 import { dialTcp } from "../../rpc/tcp.ts";
+import { freeTcpPort } from "./server_process.ts";
 
 const SERVER = new URL("../compat/state_server.ts", import.meta.url).pathname;
 
@@ -24,17 +25,9 @@ export interface StateProcess extends AsyncDisposable {
   kill(signal: Deno.Signal): void;
 }
 
-/** A port of the loopback interface that nobody listens on at this moment. */
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
-}
-
 /** Starts a server with more arguments of `state_server.ts`. */
 export function startStateProcess(args: readonly string[]): StateProcess {
-  const port = freePort();
+  const port = freeTcpPort();
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", SERVER, "--address", `127.0.0.1:${port}`, ...args],
     stdout: "null",

@@ -9,12 +9,11 @@
 import { match, ok, rejects, strictEqual } from "node:assert/strict";
 import { changed, draft, KIND, ref } from "../../cosi/state/conformance.ts";
 import { startEtcd } from "../../cosi/store/etcd_child.ts";
+import { hasProgram } from "../compat/lab_server.ts";
 import { startStateProcess } from "./state_process.ts";
 
-const ignore = (await new Deno.Command("sh", { args: ["-c", "command -v etcd"], stdout: "null" })
-  .output()).code !== 0;
-
-if (ignore) console.warn("There is no etcd: the tests of a standby are left out");
+const MISSING_ETCD = hasProgram("etcd", "--version") ? "" : " (skipped: etcd is not installed)";
+const ignore = MISSING_ETCD !== "";
 
 /** The time that a standby may take, plus what a busy test machine adds. */
 const TAKEOVER_MS = 30_000;
@@ -32,7 +31,7 @@ async function withEtcd(run: (endpoint: string) => Promise<void>): Promise<void>
 
 for (const signal of ["SIGKILL", "SIGSTOP"] as const) {
   Deno.test({
-    name: `a standby serves after the active server got ${signal}`,
+    name: `a standby serves after the active server got ${signal}${MISSING_ETCD}`,
     ignore,
     fn: () =>
       withEtcd(async (endpoint) => {
@@ -65,7 +64,8 @@ for (const signal of ["SIGKILL", "SIGSTOP"] as const) {
 }
 
 Deno.test({
-  name: "an etcd of its own ends with a server that is killed, and gives its state back",
+  name:
+    `an etcd of its own ends with a server that is killed, and gives its state back${MISSING_ETCD}`,
   ignore,
   async fn() {
     const directory = await Deno.makeTempDir();

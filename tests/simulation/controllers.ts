@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * The controllers of the simulation: each shape and each promise of the engine at least once.
+ * The controllers of the simulation: each shape, and the promises about order,
+ * finalizers and outputs.
  *
  * @module
  */
@@ -24,7 +25,7 @@ import {
   sameId,
   wait,
 } from "../../cosi/controller.ts";
-import { defineResource, type ResourceType } from "../../cosi/resource.ts";
+import { defineResource } from "../../cosi/resource.ts";
 import type { Chance } from "./chance.ts";
 import type { Device } from "./device.ts";
 
@@ -110,7 +111,7 @@ export const OUTPUT_TYPES = [Target, Part, Derived, Port, Cheap, GroupStatus, Se
 /** Names the group of a source. */
 export const GROUP = "sim/group";
 /** Names the source of a part. */
-export const SOURCE = "sim/source";
+const SOURCE = "sim/source";
 
 /** Names of the controllers, which are their finalizers. */
 export const NAMES = {
@@ -266,11 +267,4 @@ function seenCollector(device: Device): Controller {
     observe: (options) => device.observe(options),
     plan: ({ value }): Plan<typeof Seen> => ({ kind: "write", spec: { backendVersion: value } }),
   });
-}
-
-/** The type of a stored resource. */
-export function typeNamed(name: string): ResourceType {
-  const type = [...USER_TYPES, ...OUTPUT_TYPES].find(({ type }) => type === name);
-  if (type === undefined) throw new Error(`Unknown type "${name}"`);
-  return type;
 }

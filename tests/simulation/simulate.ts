@@ -17,13 +17,15 @@ import { simulate } from "./simulation.ts";
 export async function simulateUntil(
   firstSeed: number,
   deadlineMs: number,
+  steps?: number,
 ): Promise<{ readonly runs: number; readonly failure: string | undefined }> {
   let runs = 0;
   for (let seed = firstSeed; performance.now() < deadlineMs; seed++) {
-    const { problems } = await simulate(seed);
+    const { problems } = await simulate(seed, steps);
     runs += 1;
     if (problems.length > 0) {
-      const replay = `replay: deno task simulate --seed ${seed}`;
+      const length = steps === undefined ? "" : ` --steps ${steps}`;
+      const replay = `replay: deno task simulate --seed ${seed}${length}`;
       return {
         runs,
         failure: `Simulation of seed ${seed} failed (${replay}): ${problems.join("; ")}`,
@@ -41,8 +43,9 @@ async function main(): Promise<number> {
       steps: { type: "string", default: "150" },
     },
   });
+  const steps = Number(values.steps);
   if (values.seed !== undefined) {
-    const { problems, trace } = await simulate(Number(values.seed), Number(values.steps));
+    const { problems, trace } = await simulate(Number(values.seed), steps);
     for (const line of [...trace, ...problems.map((problem) => `PROBLEM ${problem}`)]) {
       print(line);
     }
@@ -51,7 +54,7 @@ async function main(): Promise<number> {
   const firstSeed = Math.floor(Math.random() * 2 ** 31);
   print(`first seed ${firstSeed}`);
   const endMs = performance.now() + Number(values.minutes) * 60_000;
-  const { runs, failure } = await simulateUntil(firstSeed, endMs);
+  const { runs, failure } = await simulateUntil(firstSeed, endMs, steps);
   print(failure ?? `${runs} runs, all well`);
   return failure === undefined ? 0 : 1;
 }

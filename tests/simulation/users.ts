@@ -17,7 +17,7 @@ const SOURCES = ["s0", "s1", "s2", "s3", "s4", "s5"] as const;
 const GROUPS = ["g0", "g1"] as const;
 const ADDRESSES = ["", "a", "ab", "bc", "abc", "d"] as const;
 /** The finalizer of somebody who is no controller. */
-export const STRANGER = "stranger";
+const STRANGER = "stranger";
 
 /** One thing that somebody does; a refusal by the state is no fault of anybody. */
 export async function actAtRandom(world: World): Promise<void> {

@@ -107,7 +107,7 @@ type result struct {
 	P99us float64 `json:"p99us"`
 }
 
-func report(started time.Time, latencies []time.Duration, units int) {
+func report(elapsed time.Duration, latencies []time.Duration, units int) {
 	slices.Sort(latencies)
 	at := func(q float64) float64 {
 		if len(latencies) == 0 {
@@ -115,7 +115,7 @@ func report(started time.Time, latencies []time.Duration, units int) {
 		}
 		return float64(latencies[int(q*float64(len(latencies)-1))].Nanoseconds()) / 1000
 	}
-	_ = json.NewEncoder(os.Stdout).Encode(result{float64(units) / time.Since(started).Seconds(), at(0.5), at(0.99)})
+	_ = json.NewEncoder(os.Stdout).Encode(result{float64(units) / elapsed.Seconds(), at(0.5), at(0.99)})
 }
 
 func request(n, size int) []byte {
@@ -151,11 +151,12 @@ func unary(c *grpc.ClientConn, workers int, length time.Duration, method string,
 	time.Sleep(length)
 	stop.Store(true)
 	wg.Wait()
+	elapsed := time.Since(started)
 	if err := failed.Load(); err != nil {
 		return *err
 	}
 	latencies := slices.Concat(all...)
-	report(started, latencies, len(latencies))
+	report(elapsed, latencies, len(latencies))
 	return nil
 }
 
@@ -191,7 +192,7 @@ func count(c *grpc.ClientConn, n int) error {
 	if seen != n {
 		return fmt.Errorf("got %d messages of %d", seen, n)
 	}
-	report(started, nil, n)
+	report(time.Since(started), nil, n)
 	return nil
 }
 
