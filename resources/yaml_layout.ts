@@ -7,18 +7,20 @@
  */
 
 import {
+  isSurelyPlain,
   needsExplicitKey,
-  type ScalarKind,
   type ScalarStyle,
-  writeString,
+  valueStyle,
+  writeScalar,
   type WrittenScalar,
-} from "./yaml_scalar.ts";
+} from "../base/yaml_scalar.ts";
 
 /** A value of a YAML document. */
 export type YamlNode =
   /** A number, boolean, null or empty collection, written as it stands. */
   | { readonly raw: string }
-  | { readonly string: string; readonly kind?: ScalarKind; readonly style?: ScalarStyle }
+  /** A string; without a style it is written as one of a program. */
+  | { readonly string: string; readonly style?: ScalarStyle }
   | {
     readonly entries: readonly (readonly [string, YamlNode])[];
     /** The keys are numbers or booleans, written as they stand. */
@@ -38,9 +40,14 @@ function pad(width: number): string {
 /** Text of a node that fits behind a key or a dash, or `undefined` for a non-empty collection. */
 function writeInline(node: YamlNode, bodyIndent: number): WrittenScalar | undefined {
   if ("raw" in node) return { text: node.raw, endsLine: false };
-  if ("string" in node) return writeString(node.string, bodyIndent, node.kind, node.style);
+  if ("string" in node) return writeString(node.string, bodyIndent, node.style);
   if ("items" in node) return node.items.length > 0 ? undefined : { text: "[]", endsLine: false };
   return node.entries.length > 0 ? undefined : { text: "{}", endsLine: false };
+}
+
+function writeString(text: string, bodyIndent: number, style?: ScalarStyle): WrittenScalar {
+  if (style === undefined && isSurelyPlain(text)) return { text, endsLine: false };
+  return writeScalar(text, style ?? valueStyle(text, "double"), bodyIndent);
 }
 
 function writeAfter(prefix: string, { text, endsLine }: WrittenScalar): string {

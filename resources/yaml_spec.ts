@@ -11,14 +11,18 @@
 
 import type { DescField, DescMessage, DescOneof, Message } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
+import { compareKeys } from "../base/yaml_keys.ts";
+import { nodeStyle, writeFloat } from "../base/yaml_scalar.ts";
 import { renderYaml, type YamlNode } from "./yaml_layout.ts";
 import { keyOf } from "./yaml_read.ts";
-import { compareKeys, writeDoubleNumber } from "./yaml_scalar.ts";
 
 /** Returns the content of a compressed field, or `undefined` when it cannot be read here. */
 export type Decompress = (compressed: Uint8Array) => Uint8Array | undefined;
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/** The first power of ten that the client shows as an exponent. */
+const FIRST_EXPONENT = 6;
 
 const NULL: YamlNode = { raw: "null" };
 
@@ -45,9 +49,10 @@ const COMPRESSED: Readonly<Record<string, readonly [plain: string, compressed: s
 
 /** Messages with a form of their own. */
 const EXCEPTIONS: Readonly<Record<string, (fields: Fields, decompress: Decompress) => YamlNode>> = {
-  "specs.ClusterMachineSpec": ({ kubernetesVersion }) => ({
-    entries: [["kubernetes_version", { string: String(kubernetesVersion), kind: "node" }]],
-  }),
+  "specs.ClusterMachineSpec": ({ kubernetesVersion }) => {
+    const text = String(kubernetesVersion);
+    return { entries: [["kubernetes_version", { string: text, style: nodeStyle(text) }]] };
+  },
   "specs.ClusterMachineConfigPatchesSpec": (fields, decompress) => ({
     entries: [["patches", { items: patchTexts(fields, decompress).map(patchNode) }]],
   }),
@@ -65,7 +70,7 @@ function patchTexts(fields: Fields, decompress: Decompress): readonly string[] {
 
 function patchNode(text: string): YamlNode {
   const single = text.startsWith("\n") || text.startsWith(" ");
-  return { string: text, kind: "node", ...(single ? { style: "single" as const } : {}) };
+  return { string: text, style: single ? "single" : nodeStyle(text) };
 }
 
 function definitionNode(fields: Fields): YamlNode {
@@ -109,7 +114,7 @@ function scalarNode(type: ScalarType, value: unknown): YamlNode {
       return bytesNode(value as Uint8Array);
     case ScalarType.DOUBLE:
     case ScalarType.FLOAT:
-      return { raw: writeDoubleNumber(value as number) };
+      return { raw: writeFloat(value as number, FIRST_EXPONENT) };
     default:
       return { raw: String(value) };
   }

@@ -6,7 +6,8 @@ import { zstdDecompressSync } from "node:zlib";
 import { CATALOGUE } from "./catalogue.ts";
 import { ClusterStatusMetric } from "./cluster/cluster_status_metric.ts";
 import { renderYaml } from "./yaml_layout.ts";
-import { compareKeys, writeDoubleNumber } from "./yaml_scalar.ts";
+import { compareKeys } from "../base/yaml_keys.ts";
+import { nodeStyle, writeFloat } from "../base/yaml_scalar.ts";
 import { encodeYamlSpec } from "./yaml_spec.ts";
 
 const WIRE = new URL("../../shared/facts/wire/", import.meta.url);
@@ -59,9 +60,9 @@ Deno.test({
       const text = row.string ?? "";
       const z = { string: "z" };
       const value = { string: text };
-      const node = { string: text, kind: "node" as const };
+      const node = { string: text, style: nodeStyle(text) };
       const single = text.startsWith("\n") || text.startsWith(" ");
-      const patch = { ...node, ...(single ? { style: "single" as const } : {}) };
+      const patch = { string: text, style: single ? "single" as const : nodeStyle(text) };
       deepStrictEqual({
         value: renderYaml({ entries: [["k", value]] }),
         item: renderYaml({ entries: [["k", { items: [value, z] }]] }),
@@ -84,13 +85,13 @@ Deno.test({
 });
 
 Deno.test({
-  name: "writeDoubleNumber() writes numbers as the public client does (needs ../shared)",
+  name: "writeFloat() writes numbers as the public client does (needs ../shared)",
   ignore,
   fn() {
     for (const { bits, text } of scalars?.doubles ?? []) {
       const view = new DataView(new ArrayBuffer(8));
       view.setBigUint64(0, BigInt(`0x${bits}`));
-      strictEqual(writeDoubleNumber(view.getFloat64(0)), text, bits);
+      strictEqual(writeFloat(view.getFloat64(0), 6), text, bits);
     }
   },
 });

@@ -13,8 +13,7 @@ import { isZeroScalar, readScalar, zeroScalar } from "./scalars.ts";
 import type { ConfigType, StructField, StructType } from "./schema.ts";
 import type { MapNode, ScalarNode, SeqNode, StepBudget, YamlNode } from "./yaml_node.ts";
 import { resolveScalar } from "./yaml_resolve.ts";
-import { writeString } from "./yaml_scalar.ts";
-import { RawScalar, sortedMap, type YamlValue } from "./yaml_write.ts";
+import { RawScalar, sortedMap, writeString, type YamlValue } from "./yaml_write.ts";
 
 /** A decoded value of a type with fields. */
 export type Fields = { [name: string]: unknown };

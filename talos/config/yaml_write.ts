@@ -7,13 +7,16 @@
  * @module
  */
 
+import { compareKeys } from "../../base/yaml_keys.ts";
 import {
-  compareKeys,
-  isExplicitKey,
-  writeNodeString,
-  writeNumber,
-  writeString,
-} from "./yaml_scalar.ts";
+  isSurelyPlain,
+  needsExplicitKey,
+  nodeStyle,
+  type ScalarStyle,
+  valueStyle,
+  writeFloat,
+  writeScalar,
+} from "../../base/yaml_scalar.ts";
 
 /** A value that can be printed. Objects keep their order; `Map` is for keys that are data. */
 export type YamlValue =
@@ -115,7 +118,7 @@ function writeBlock(value: Collection, indent: number, layout: YamlLayout, root 
   for (const [key, item] of entriesOf(value)) {
     if (item === undefined) continue;
     const name = writeString(key, bodyIndent);
-    const explicit = isExplicitKey(key);
+    const explicit = needsExplicitKey(key);
     out += explicit ? `${pad}? ${name}${pad}:` : `${pad}${name}:`;
     if (!isCollection(item) || sizeOf(item) === 0) out += " " + writeInline(item, bodyIndent);
     else if (explicit) out += writeBlock(item, bodyIndent, layout).slice(indent + 2);
@@ -141,7 +144,35 @@ function writeInline(value: YamlValue, bodyIndent: number): string {
     default:
       if (value === null) return "null";
       if (value instanceof RawScalar) return value.text;
-      if (value instanceof NodeText) return writeNodeString(value.text, bodyIndent);
+      if (value instanceof NodeText) return writeNode(value.text, bodyIndent);
       return Array.isArray(value) ? "[]" : "{}";
   }
+}
+
+/**
+ * Prints a string.
+ *
+ * @param bodyIndent Spaces in front of the lines of a block scalar.
+ */
+export function writeString(text: string, bodyIndent: number): string {
+  return isSurelyPlain(text) ? text : writeInStyle(text, valueStyle(text, "single"), bodyIndent);
+}
+
+function writeNode(text: string, bodyIndent: number): string {
+  if (text.includes("\n")) return writeString(text, bodyIndent);
+  return writeInStyle(text, nodeStyle(text), bodyIndent);
+}
+
+function writeInStyle(text: string, style: ScalarStyle, bodyIndent: number): string {
+  const written = writeScalar(text, style, bodyIndent);
+  // The line feed after the last line belongs to whoever writes the next line.
+  return written.endsLine ? written.text.replace(/\n$/, "") : written.text;
+}
+
+/** Prints a number in the form of Go's encoder. */
+function writeNumber(value: number): string {
+  const isInteger = Number.isInteger(value);
+  if (isInteger && Math.abs(value) < 2 ** 63) return BigInt(value).toString();
+  // Go prints the shortest form, for which the exponent begins at a million, whatever the digits.
+  return writeFloat(value, isInteger ? 21 : 6);
 }

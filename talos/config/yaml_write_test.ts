@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { parse } from "yaml";
-import { compareKeys } from "./yaml_scalar.ts";
 import { JSON_PATCH_LAYOUT, PATCH_LAYOUT, writeYaml, type YamlValue } from "./yaml_write.ts";
 
 const SCALARS: readonly (readonly [value: YamlValue, printed: string])[] = [
@@ -68,9 +67,4 @@ Deno.test("writeYaml() knows the layouts of patches", () => {
   const value = { a: [{ b: [1] }] };
   assert.equal(writeYaml(value, PATCH_LAYOUT), "a:\n  - b:\n      - 1\n");
   assert.equal(writeYaml(value, JSON_PATCH_LAYOUT), "a:\n- b:\n  - 1\n");
-});
-
-Deno.test("compareKeys() counts digits", () => {
-  const keys = ["a10", "a9", "a", "B", "a01", "10", "9", "_", "ä"];
-  assert.deepEqual(keys.sort(compareKeys), ["_", "9", "10", "B", "a", "a01", "a9", "a10", "ä"]);
 });

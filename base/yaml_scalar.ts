@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * Strings and numbers as the public client's YAML writer puts them, character for character.
+ * Scalars of YAML as go-yaml v4 writes them, character for character: what a reader would take for
+ * another type, which style a text allows, and the quotes, escapes and breaks of each style.
  *
- * Readers compare and print this text, so the choice of quotes and escapes is part of the contract.
+ * Clients compare and print this text.
  *
  * @module
  */
 
-/** How a string would be written if its text allowed it. */
+/** How a string is written, if its text allows it. */
 export type ScalarStyle = "plain" | "single" | "double" | "literal";
-
-/** The writer's two ways to choose a style: for values of a language type, and for ready nodes. */
-export type ScalarKind = "value" | "node";
 
 const LINE_BREAK = /[\n\r\u0085\u2028\u2029]/;
 const TAB_OR_SPECIAL = /[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
 const SPECIAL = /[^\t\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
 const SPACE_BEFORE_BREAK = / [\n\r\u0085\u2028\u2029]/;
 const SPACE_AFTER_BREAK = /[\n\r\u0085\u2028\u2029] /;
-const NOT_WHITE_SPACE =
-  /[^\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/u;
-/** Words that older versions of YAML read as booleans, the merge key, and numbers to base 60. */
+/** Words that older versions of YAML read as booleans, and the merge key. */
 const OLD_BOOLEAN = /^(?:[yYnN]|yes|Yes|YES|on|On|ON|no|No|NO|off|Off|OFF|<<)$/;
 const BASE_60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
 
+const NOT_WHITE_SPACE =
+  /[^\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/u;
 const RESOLVED_WORD =
   /^(?:true|True|TRUE|false|False|FALSE|~|null|Null|NULL|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|-0|-0\.0|<<)$/;
+/** A letter that begins no word of the above, nor a number, and nothing that needs quotes. */
+const SURELY_PLAIN = /^(?![nNtTfF])[A-Za-z/_][A-Za-z0-9/_.@=+-]*$/;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 const POINT_FLOAT = /^\.[0-9]+(?:[eE][-+]?[0-9]+)?$/;
 const INTEGER =
@@ -45,7 +45,7 @@ function isTimestamp(text: string): boolean {
   const [hour, minute, second] = parts[4] === undefined
     ? [at(9), at(10), at(11)]
     : [at(4), at(5), at(6)];
-  return hour <= 23 && minute <= 59 && second <= 59 && at(7) <= 24 && at(8) <= 59;
+  return hour <= 23 && minute <= 59 && second <= 59 && at(7) <= 24 && at(8) <= 60;
 }
 
 function isInteger(text: string): boolean {
@@ -63,7 +63,7 @@ function isInteger(text: string): boolean {
   return value <= limit;
 }
 
-/** Tells whether a reader would take the bare text for something else than a string. */
+/** Whether a reader would take the bare text for something else than a string. */
 function isReadAsOtherType(text: string): boolean {
   if (text === "") return true;
   if (!/^[-+0-9.yYnNtTfFoO~<]/.test(text)) return false;
@@ -75,17 +75,30 @@ function isReadAsOtherType(text: string): boolean {
   return isInteger(digits) || (FLOAT.test(digits) && Number.isFinite(Number(digits)));
 }
 
-function wantedStyle(text: string, kind: ScalarKind): ScalarStyle {
-  if (kind === "node") {
-    if (isReadAsOtherType(text)) return "double";
-    return text.includes("\n") ? "literal" : "plain";
-  }
+/** Whether a string needs no second look: most values do not, base64 is among them. */
+export function isSurelyPlain(text: string): boolean {
+  return text.length > 4 && SURELY_PLAIN.test(text);
+}
+
+/**
+ * The style that the writer wants for a string of a program.
+ *
+ * @param oldWords For what only a reader of YAML 1.1 takes for another type, such as `yes` or `1:30`:
+ *   releases of the writer differ.
+ */
+export function valueStyle(text: string, oldWords: "single" | "double"): ScalarStyle {
   if (text.includes("\n")) {
     // A lone line feed is one byte, everything longer has at least two.
     return text.length > 1 && NOT_WHITE_SPACE.test(text) ? "literal" : "double";
   }
-  if (OLD_BOOLEAN.test(text) || BASE_60.test(text) || isReadAsOtherType(text)) return "double";
-  return "plain";
+  if (OLD_BOOLEAN.test(text) || BASE_60.test(text)) return oldWords;
+  return isReadAsOtherType(text) ? "double" : "plain";
+}
+
+/** The style that the writer wants for a string that its owner has made a node of. */
+export function nodeStyle(text: string): ScalarStyle {
+  if (isReadAsOtherType(text)) return "double";
+  return text.includes("\n") ? "literal" : "plain";
 }
 
 function allowsPlain(text: string): boolean {
@@ -186,18 +199,12 @@ export interface WrittenScalar {
 }
 
 /**
- * Writes a string.
+ * Writes a string in the style that is wanted, or the next one that its text allows.
  *
  * @param bodyIndent Spaces before each further line of a scalar of several lines.
- * @param style Replaces the style that the writer would choose.
  */
-export function writeString(
-  text: string,
-  bodyIndent: number,
-  kind: ScalarKind = "value",
-  style: ScalarStyle = wantedStyle(text, kind),
-): WrittenScalar {
-  switch (finalStyle(text, style)) {
+export function writeScalar(text: string, wanted: ScalarStyle, bodyIndent: number): WrittenScalar {
+  switch (finalStyle(text, wanted)) {
     case "plain":
       return { text, endsLine: false };
     case "single":
@@ -209,68 +216,23 @@ export function writeString(
   }
 }
 
-/** Tells whether a mapping key needs a line of its own: several lines, or more than 128 bytes. */
+/** Whether a mapping key needs a line of its own: several lines, or more than 128 bytes. */
 export function needsExplicitKey(key: string): boolean {
   return LINE_BREAK.test(key) || new TextEncoder().encode(key).length > 128;
 }
 
-/** Writes a floating-point number: an exponent below -4 or from 6 on is written as such. */
-export function writeDoubleNumber(value: number): string {
+/**
+ * Writes a floating-point number in the shortest form that reads back the same.
+ *
+ * @param largest The first power of ten that is written as an exponent; the first small one is -5.
+ */
+export function writeFloat(value: number, largest: number): string {
   if (Number.isNaN(value)) return ".nan";
   if (!Number.isFinite(value)) return value > 0 ? ".inf" : "-.inf";
-  if (Object.is(value, -0)) return "-0";
-  if (value === 0) return "0";
+  if (value === 0) return Object.is(value, -0) ? "-0" : "0";
   const [digits = "", exponentText = "0"] = value.toExponential().split("e");
   const exponent = Number(exponentText);
-  if (exponent >= -4 && exponent < 6) return String(value);
+  if (exponent >= -4 && exponent < largest) return String(value);
   const size = String(Math.abs(exponent)).padStart(2, "0");
   return `${digits}e${exponent < 0 ? "-" : "+"}${size}`;
-}
-
-const LETTER = /\p{L}/u;
-const DIGIT = /\p{Nd}/u;
-
-function digitRun(runes: readonly string[], from: number): { value: bigint; length: number } {
-  let end = from;
-  while (end < runes.length && /^[0-9]$/.test(runes[end] ?? "")) end++;
-  const text = runes.slice(from, end).join("");
-  return { value: text === "" ? 0n : BigInt(text), length: end - from };
-}
-
-function startsInsideNumber(runes: readonly string[], at: number): boolean {
-  for (let index = at - 1; index >= 0; index--) {
-    const rune = runes[index] ?? "";
-    if (!DIGIT.test(rune)) return false;
-    if (rune !== "0") return true;
-  }
-  return false;
-}
-
-/** Compares keys of a map the way the client's writer sorts them: numbers inside count as such. */
-export function compareKeys(left: string, right: string): number {
-  const [a, b] = [[...left], [...right]];
-  let digits = false;
-  for (let index = 0; index < a.length && index < b.length; index++) {
-    const [x = "", y = ""] = [a[index], b[index]];
-    if (x === y) {
-      digits = DIGIT.test(x);
-      continue;
-    }
-    const [xLetter, yLetter] = [LETTER.test(x), LETTER.test(y)];
-    const byCode = (x.codePointAt(0) ?? 0) - (y.codePointAt(0) ?? 0);
-    if (xLetter && yLetter) return byCode;
-    if (xLetter !== yLetter) return xLetter === digits ? -1 : 1;
-    const [xRun, yRun] = [digitRun(a, index), digitRun(b, index)];
-    // A zero inside a number is a digit of it, not the start of another one.
-    const inside = (x === "0" || y === "0") && startsInsideNumber(a, index);
-    const [xValue, yValue] = [numberAfter(inside, xRun), numberAfter(inside, yRun)];
-    if (xValue !== yValue) return xValue < yValue ? -1 : 1;
-    if (xRun.length !== yRun.length) return xRun.length - yRun.length;
-    return byCode;
-  }
-  return a.length - b.length;
-}
-
-function numberAfter(insideNumber: boolean, run: { value: bigint; length: number }): bigint {
-  return insideNumber ? 10n ** BigInt(run.length) + run.value : run.value;
 }
