@@ -6,6 +6,7 @@
  * @module
  */
 
+import { parseDuration } from "../base/duration.ts";
 import { Command, Option } from "commander";
 import { collect, guarded, readText } from "./config_input.ts";
 import { usageError } from "./usage.ts";
@@ -73,7 +74,7 @@ export function talosconfigCommand(): Command {
       const client = await issueTalosClientCertificate(certs.os, {
         roles: flags.role.length === 0 ? ["os:admin"] : flags.role,
         nowMs: parseClock(flags.clock),
-        lifetimeMs: await parseLifetime(flags.lifetime),
+        lifetimeMs: parseLifetime(flags.lifetime),
       });
       writeOutput(writeTalosconfig({
         context: flags.clusterName,
@@ -104,7 +105,7 @@ export function kubeconfigCommand(): Command {
       const client = await issueKubernetesAdminCertificate(certs.k8s, {
         commonName: flags.commonName,
         nowMs: parseClock(flags.clock),
-        lifetimeMs: await parseLifetime(flags.lifetime),
+        lifetimeMs: parseLifetime(flags.lifetime),
       });
       writeOutput(writeKubeconfig({
         clusterName: flags.clusterName,
@@ -132,11 +133,10 @@ function parseClock(text: string | undefined): number {
   return timeMs;
 }
 
-async function parseLifetime(text: string): Promise<number> {
-  const { parseDuration } = await import("../talos/config/scalars.ts");
-  try {
-    return parseDuration(text) * 1000;
-  } catch {
-    throw usageError(`--lifetime wants a duration such as 8760h: current value is "${text}"`);
-  }
+function parseLifetime(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds !== undefined && seconds > 0) return seconds * 1000;
+  throw usageError(
+    `--lifetime wants a duration above zero such as 8760h: current value is "${text}"`,
+  );
 }

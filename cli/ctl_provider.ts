@@ -10,6 +10,7 @@
  * @module
  */
 
+import { parseDuration } from "../base/duration.ts";
 import { Command } from "commander";
 import { CodedError, codeOf } from "../base/errors.ts";
 import { type ConnectOptions, parseEndpoint, withConnection, withState } from "./ctl_connect.ts";
@@ -36,16 +37,9 @@ export function infraProviderCommand(): Command {
     .addCommand(key);
 }
 
-const UNIT_SECONDS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 };
-
 /** Whole seconds of a duration such as `8760h`, or `undefined`. */
 function parseTtl(text: string): number | undefined {
-  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(text)) return undefined;
-  let seconds = 0;
-  for (const [, count = "0", unit = "s"] of text.matchAll(/([\d.]+)(ms|s|m|h)/g)) {
-    seconds += Number(count) * (UNIT_SECONDS[unit] ?? 0);
-  }
-  const whole = Math.floor(seconds);
+  const whole = Math.floor(parseDuration(text) ?? 0);
   return whole >= 1 && whole <= MAX_TTL_SECONDS ? whole : undefined;
 }
 

@@ -24,7 +24,6 @@ import {
   parseBind,
   parseDatabasePath,
   parseDnsLabel,
-  parseDuration,
   parseEndpoint,
   parseFlag,
   parseJoinToken,
@@ -35,6 +34,7 @@ import {
   parsePortRange,
   parseSize,
   parseText,
+  parseTimeSpan,
   parseVersion,
   parseWebUrl,
   parseWhole,
@@ -206,7 +206,7 @@ export const DOCUMENT = section({
       syntax: "duration",
       fallback: "168h",
       doc: "How long they are kept.",
-      parse: parseDuration(1, "above zero"),
+      parse: parseTimeSpan(1, "above zero"),
     }),
     maximumSizePerMachine: key({
       syntax: "size",
@@ -230,7 +230,7 @@ export const DOCUMENT = section({
       doc:
         "How long the key of a machine must be silent before its place may be taken without its " +
         "node token.",
-      parse: parseDuration(275_000, 'at least "4m35s"'),
+      parse: parseTimeSpan(275_000, 'at least "4m35s"'),
     }),
   }),
   loadBalancer: section({

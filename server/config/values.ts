@@ -6,6 +6,7 @@
  * @module
  */
 
+import { parseDuration } from "../../base/duration.ts";
 import { isIP } from "node:net";
 import { Secret } from "../../base/redact.ts";
 import { type HostPort, parseHostPort } from "./address.ts";
@@ -98,27 +99,15 @@ export function hasIpHost(url: string): boolean {
   return isIP(new URL(url).hostname.replace(/^\[|\]$/g, "")) !== 0;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
-
 /** Reads a duration such as `10m` or `4m35s` in milliseconds, at least `minimumMs`. */
-export function parseDuration(
+export function parseTimeSpan(
   minimumMs: number,
   minimumText: string,
 ): (value: unknown) => Parsed<number> {
   const rule = `must be a duration such as "90s", "10m" or "168h", ${minimumText}`;
   return (value) => {
-    if (typeof value !== "string" || !/^(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+$/.test(value)) {
-      return { rule };
-    }
-    const parts = value.matchAll(/([0-9.]+)(ms|s|m|h)/g);
-    let total = 0;
-    for (const [, count = "0", unit = "s"] of parts) total += Number(count) * (UNIT_MS[unit] ?? 0);
-    const ms = Math.round(total);
+    const seconds = typeof value === "string" ? parseDuration(value) : undefined;
+    const ms = Math.round((seconds ?? NaN) * 1000);
     return Number.isSafeInteger(ms) && ms >= minimumMs ? { ok: ms } : { rule };
   };
 }

@@ -9,6 +9,7 @@
  * @module
  */
 
+import { parseDuration, printDuration } from "../../base/duration.ts";
 import { canonicalAddress, canonicalAddressPort, canonicalPrefix } from "./ip.ts";
 import type { ScalarName } from "./schema.ts";
 import type { ScalarNode } from "./yaml_node.ts";
@@ -222,51 +223,11 @@ function readDiskMatcher(text: string): string {
   return trimmed;
 }
 
-const DURATION_UNITS: Readonly<Record<string, number>> = {
-  ns: 1e-9,
-  us: 1e-6,
-  "µs": 1e-6,
-  "μs": 1e-6,
-  ms: 1e-3,
-  s: 1,
-  m: 60,
-  h: 3600,
-};
-
-/** Reads a duration such as `1h30m` in seconds. */
-export function parseDuration(text: string): number {
-  const body = text.replace(/^[-+]/, "");
-  if (body === "0") return 0;
-  if (!/^(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(body)) {
-    refuse("a duration such as 1h30m");
-  }
-  let seconds = 0;
-  for (const [, amount, unit] of body.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)) {
-    seconds += Number(amount) * (DURATION_UNITS[unit ?? ""] ?? 0);
-  }
-  return text.startsWith("-") ? -seconds : seconds;
-}
-
 function readDuration(text: string): string {
   const integer = /^[-+]?\d+$/.test(text) ? parseInteger(text) : undefined;
   // A bare number counts nanoseconds.
-  return printDuration(integer === undefined ? parseDuration(text) : Number(integer) / 1e9);
-}
-
-/** Prints seconds as a duration: `1h30m0s`, `1.5s`, `20ms`. */
-export function printDuration(seconds: number): string {
-  const sign = seconds < 0 ? "-" : "";
-  const size = Math.abs(seconds);
-  if (size === 0) return "0s";
-  const trim = (value: number, digits: number) => String(Number(value.toFixed(digits)));
-  if (size < 1e-6) return `${sign}${trim(size * 1e9, 0)}ns`;
-  if (size < 1e-3) return `${sign}${trim(size * 1e6, 3)}µs`;
-  if (size < 1) return `${sign}${trim(size * 1e3, 6)}ms`;
-  const hours = Math.floor(size / 3600);
-  const minutes = Math.floor(size / 60) % 60;
-  const rest = `${trim(size % 60, 9)}s`;
-  if (hours > 0) return `${sign}${hours}h${minutes}m${rest}`;
-  return minutes > 0 ? `${sign}${minutes}m${rest}` : `${sign}${rest}`;
+  const seconds = integer === undefined ? parseDuration(text) : Number(integer) / 1e9;
+  return seconds === undefined ? refuse("a duration such as 1h30m") : printDuration(seconds);
 }
 
 function readMac(text: string): string {

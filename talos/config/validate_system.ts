@@ -6,6 +6,7 @@
  * @module
  */
 
+import { parseDuration } from "../../base/duration.ts";
 import { celProblem } from "./cel_check.ts";
 import {
   addError,
@@ -25,7 +26,6 @@ import type { Fields } from "./decode.ts";
 import { qualifiedNameProblem } from "./kubernetes_names.ts";
 import { decodePem, encodePem } from "./pem.ts";
 import { parseCertificate } from "./pki.ts";
-import { parseDuration } from "./scalars.ts";
 import { wireguardKeyProblem } from "./validate_interfaces.ts";
 import { pemPairProblem } from "./validate_kubernetes.ts";
 
@@ -177,7 +177,7 @@ export const SYSTEM_CHECKS: Readonly<Record<string, DocumentCheck>> = {
     const timeout = pickText(value, "timeout");
     if (pickText(value, "device") === "") {
       addError(checks, "watchdog device: empty value", "device");
-    } else if (timeout !== "" && parseDuration(timeout) < MIN_WATCHDOG_TIMEOUT_S) {
+    } else if (timeout !== "" && (parseDuration(timeout) ?? 0) < MIN_WATCHDOG_TIMEOUT_S) {
       const message = `watchdog timeout: minimum value is ${MIN_WATCHDOG_TIMEOUT_S}s`;
       addError(checks, message, "timeout");
     }

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { parseDuration } from "../../base/duration.ts";
 import { celProblem } from "./cel_check.ts";
 import {
   addError,
@@ -20,7 +21,7 @@ import {
 } from "./checks.ts";
 import type { Fields } from "./decode.ts";
 import { isEmpty } from "./encode.ts";
-import { parseBytes, parseDuration } from "./scalars.ts";
+import { parseBytes } from "./scalars.ts";
 import { documentType } from "./schema.ts";
 
 /** Checks by kind. */
@@ -230,7 +231,7 @@ function checkMaintenance(checks: Checks, value: Fields): void {
 
 function checkInterval(checks: Checks, value: Fields, path: string): void {
   const interval = pickText(value, path);
-  if (interval !== "" && parseDuration(interval) < MIN_SCRUB_INTERVAL_S) {
+  if (interval !== "" && (parseDuration(interval) ?? 0) < MIN_SCRUB_INTERVAL_S) {
     addError(checks, `scrub interval: minimum value is ${MIN_SCRUB_INTERVAL_S}s`, path);
   }
 }
