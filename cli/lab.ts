@@ -3,21 +3,7 @@
 /** `batuta lab`: a server with emulated machines, for a first look. @module */
 
 import { Command, InvalidArgumentError, Option } from "commander";
-
-/** Options of the lab as they were given. */
-export interface LabOptions {
-  readonly machines: number;
-  /** False for `--no-cluster`. */
-  readonly cluster: boolean;
-  /** `host:port`; only loopback when absent. */
-  readonly apiBind?: string;
-  /** `memory`, `sqlite`, or a directory that keeps the state. */
-  readonly state: string;
-  readonly once?: true;
-  /** In seconds. */
-  readonly timeout: number;
-  readonly logLevel: "debug" | "info" | "warn" | "error";
-}
+import type { LabOptions } from "./lab_run.ts";
 
 /** Runs the lab until Ctrl-C. Exits with 1 when `--once` is given and the cluster does not run in time. */
 export function labCommand(): Command {

@@ -16,7 +16,6 @@ import { ConnectionParam } from "../resources/link/connection_param.ts";
 import { applyDraft } from "./ctl_apply.ts";
 import { openChannel } from "./ctl_connect.ts";
 import { readDocuments } from "./ctl_document.ts";
-import type { LabOptions } from "./lab.ts";
 import { DEFAULT_API_BIND, type LabPlace, prepareLab } from "./lab_config.ts";
 import { keepMemory, readMemory } from "./lab_memory.ts";
 import { createScreen, type Screen, standardOutput } from "./lab_screen.ts";
@@ -34,6 +33,21 @@ const CLUSTER = "lab";
 
 /** A stop that takes longer than this is cut short, in ms. */
 const STOP_WITHIN_MS = 5_000;
+
+/** Options of the lab as they were given. */
+export interface LabOptions {
+  readonly machines: number;
+  /** False for `--no-cluster`. */
+  readonly cluster: boolean;
+  /** `host:port`; only loopback when absent. */
+  readonly apiBind?: string;
+  /** `memory`, `sqlite`, or a directory that keeps the state. */
+  readonly state: string;
+  readonly once?: true;
+  /** In seconds. */
+  readonly timeout: number;
+  readonly logLevel: "debug" | "info" | "warn" | "error";
+}
 
 /** What a running lab is looked at with. */
 interface Lab {

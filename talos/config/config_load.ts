@@ -12,14 +12,8 @@ import { CodedError } from "../../base/errors.ts";
 import { decodeStruct, type Fields, isNullNode } from "./decode.ts";
 import { encodeDocument } from "./encode.ts";
 import { documentType, MAIN_KIND, type StructType } from "./schema.ts";
-import {
-  type MapNode,
-  parseYamlText,
-  sourceLine,
-  StepBudget,
-  type YamlNode,
-  type YamlText,
-} from "./yaml_node.ts";
+import { type MapNode, StepBudget, type YamlNode, type YamlText } from "./yaml_node.ts";
+import { parseYamlText, sourceLine } from "./yaml_parse.ts";
 import { joinDocuments, writeYaml } from "./yaml_write.ts";
 
 /** One document with its type. */

@@ -13,7 +13,8 @@ import { CodedError } from "../../base/errors.ts";
 import { decodeAny, isNullNode } from "./decode.ts";
 import { pemFromBase64 } from "./pem.ts";
 import { MAIN_KIND } from "./schema.ts";
-import { parseYamlText, StepBudget } from "./yaml_node.ts";
+import { StepBudget } from "./yaml_node.ts";
+import { parseYamlText } from "./yaml_parse.ts";
 import { toPlain } from "./yaml_read.ts";
 
 /** One document of a configuration. */

@@ -14,7 +14,8 @@ import { decodeAny, isNullNode } from "./decode.ts";
 import { orderAny } from "./encode.ts";
 import { formatErrors } from "./error_list.ts";
 import { parseStrategicPatch } from "./patch.ts";
-import { parseYamlText, StepBudget } from "./yaml_node.ts";
+import { StepBudget } from "./yaml_node.ts";
+import { parseYamlText } from "./yaml_parse.ts";
 import { joinDocuments, PATCH_LAYOUT, writeYaml } from "./yaml_write.ts";
 
 /** Fields of the main document. */

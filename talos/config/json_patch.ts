@@ -10,7 +10,8 @@ import jsonPatch from "fast-json-patch";
 import { CodedError } from "../../base/errors.ts";
 import { decodeAny } from "./decode.ts";
 import { orderAny } from "./encode.ts";
-import { parseYamlText, StepBudget } from "./yaml_node.ts";
+import { StepBudget } from "./yaml_node.ts";
+import { parseYamlText } from "./yaml_parse.ts";
 import { toPlain } from "./yaml_read.ts";
 import { JSON_PATCH_LAYOUT, writeYaml } from "./yaml_write.ts";
 

@@ -27,7 +27,8 @@ import { mergeStruct } from "./merge.ts";
 import { applyDelete, type DeleteSelector, extractDeletes } from "./patch_delete.ts";
 import { isNullNode } from "./decode.ts";
 import { MAIN_KIND } from "./schema.ts";
-import { type MapNode, parseYamlText, type YamlNode, type YamlText } from "./yaml_node.ts";
+import type { MapNode, YamlNode, YamlText } from "./yaml_node.ts";
+import { parseYamlText } from "./yaml_parse.ts";
 
 /** A patch that was read. */
 export type ConfigPatch =

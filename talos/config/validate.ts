@@ -29,7 +29,8 @@ import { NETWORK_CHECKS } from "./validate_network.ts";
 import { STORAGE_CHECKS } from "./validate_storage.ts";
 import { SYSTEM_CHECKS } from "./validate_system.ts";
 import { VOLUME_CHECKS } from "./validate_volumes.ts";
-import { parseYamlText, StepBudget, type YamlNode, type YamlText } from "./yaml_node.ts";
+import { StepBudget, type YamlNode, type YamlText } from "./yaml_node.ts";
+import { parseYamlText } from "./yaml_parse.ts";
 
 /** Where a configuration is to run: `metal` needs an installation, the others do not. */
 export type ValidationMode = "metal" | "cloud" | "container";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { CodedError } from "../../base/errors.ts";
 import { GOLDEN_NOTE, goldenFiles, goldenFolders, hasGoldenData, readGolden } from "./testing.ts";
 import { parseBlockYaml } from "./yaml_block.ts";
-import { createPositions, parseFullYaml } from "./yaml_node.ts";
+import { createPositions, parseFullYaml } from "./yaml_parse.ts";
 
 /** What the full parser makes of a text. */
 function parseFull(text: string): unknown {

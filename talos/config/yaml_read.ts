@@ -8,7 +8,8 @@
 
 import { CodedError } from "../../base/errors.ts";
 import { decodeAny, isNullNode } from "./decode.ts";
-import { parseYamlText, StepBudget } from "./yaml_node.ts";
+import { StepBudget } from "./yaml_node.ts";
+import { parseYamlText } from "./yaml_parse.ts";
 import { RawScalar } from "./yaml_write.ts";
 
 /**
