@@ -10,7 +10,7 @@ import { formatError } from "../base/errors.ts";
 import type { BackendHealth, BackendPort } from "../controllers/system/backend_status.ts";
 import type { Observation } from "../cosi/collector.ts";
 import type { StateCore } from "../cosi/state/core.ts";
-import type { Store } from "../cosi/store/store.ts";
+import { extendStore, type Store } from "../cosi/store/store.ts";
 
 /** A store and what is known of it. */
 export interface WatchedStore {
@@ -35,10 +35,8 @@ export function watchStore(store: Store, kind: string): WatchedStore {
     changed = Promise.withResolvers();
   };
   return {
-    store: {
-      immediate: store.immediate,
-      load: () => store.load(),
-      commit: async (batch) => {
+    store: extendStore(store, {
+      async commit(batch) {
         try {
           await store.commit(batch);
         } catch (error) {
@@ -47,8 +45,7 @@ export function watchStore(store: Store, kind: string): WatchedStore {
         }
         note("");
       },
-      close: () => store.close(),
-    },
+    }),
     backend: {
       async *observe({ signal }) {
         const stopped = new Promise<void>((resolve) =>

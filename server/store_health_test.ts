@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
-import { deepStrictEqual, rejects } from "node:assert/strict";
+import { deepStrictEqual, rejects, strictEqual } from "node:assert/strict";
+import { draft, KIND } from "../cosi/state/conformance.ts";
+import { openState } from "../cosi/state/core.ts";
+import { openKvStore } from "../cosi/store/kv.ts";
 import { openMemoryStore } from "../cosi/store/memory.ts";
 import { watchStore } from "./store_health.ts";
 
@@ -31,4 +34,15 @@ Deno.test("watchStore() tells the present state first and then every change", as
     }
   }
   deepStrictEqual(seen, ["", "disk is full", ""]);
+});
+
+Deno.test("a store that is watched takes as much at once as it may, and no more", async () => {
+  const directory = await Deno.makeTempDir();
+  const { store } = watchStore(await openKvStore({ path: `${directory}/state.kv` }), "kv");
+  const state = await openState({ store });
+  // More than Deno KV takes in one transaction.
+  await Promise.all(Array.from({ length: 1_200 }, (_, index) => state.create(draft(`r${index}`))));
+  strictEqual((await state.list(KIND)).length, 1_200);
+  await state.close();
+  await Deno.remove(directory, { recursive: true });
 });

@@ -68,3 +68,29 @@ export interface Store {
   /** Releases everything; commits that run are finished first. */
   close(): Promise<void>;
 }
+
+/** A store that does some things in its own way, and all else as `inner` does. */
+export function extendStore(inner: Store, own: Partial<Store>): Store {
+  return {
+    immediate: inner.immediate,
+    ...(inner.batchLimits === undefined ? {} : { batchLimits: inner.batchLimits }),
+    ...(inner.compact === undefined ? {} : { compact: inner.compact.bind(inner) }),
+    load: () => inner.load(),
+    commit: (batch) => inner.commit(batch),
+    close: () => inner.close(),
+    ...own,
+  };
+}
+
+/** A store that needs something else for as long as it is open. */
+export function closeAfter(store: Store, needed: { close(): Promise<void> }): Store {
+  return extendStore(store, {
+    async close() {
+      try {
+        await store.close();
+      } finally {
+        await needed.close();
+      }
+    },
+  });
+}
