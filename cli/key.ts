@@ -7,6 +7,7 @@ import { CodedError } from "../base/errors.ts";
 import type { RotationKeys, StoreTarget } from "../cosi/store/rotate_key.ts";
 import type { Config } from "../server/config/parse_config.ts";
 import { readConfig } from "./config_file.ts";
+import { keepPermissions, permissionsToRotate } from "./permissions.ts";
 
 interface RotateOptions {
   readonly config: string;
@@ -27,7 +28,9 @@ export function keyCommand(): Command {
 }
 
 async function rotate({ config: path, fromUnencrypted }: RotateOptions): Promise<void> {
-  const { state } = await readConfig(path);
+  const config = await readConfig(path);
+  keepPermissions(permissionsToRotate(config));
+  const { state } = config;
   const { rotateKey } = await import("../cosi/store/rotate_key.ts");
   const keys = await readKeys(state, fromUnencrypted ?? false);
   const count = await rotateKey(targetOf(state), keys);
@@ -52,6 +55,10 @@ function targetOf({ kind, sqlite, etcd, kv }: Config["state"]): StoreTarget {
     case "kv":
       return { kind, path: kv.path === "" ? undefined : kv.path };
     case "etcd":
+      if (etcd.child.dataDirectory !== undefined) {
+        const { dataDirectory, binary } = etcd.child;
+        return { kind: "etcd child", dataDirectory, binary, prefix: etcd.prefix };
+      }
       return {
         kind,
         endpoints: etcd.endpoints,

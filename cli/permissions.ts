@@ -11,23 +11,28 @@
  */
 
 import { CodedError } from "../base/errors.ts";
+import type { Config } from "../server/config/parse_config.ts";
 
 const ALL = ["env", "ffi", "net", "read", "run", "sys", "write"] as const;
 
 /** A permission of the runtime. */
 export type Permission = (typeof ALL)[number];
 
+/** What the server needs whatever its configuration says. */
+const SERVE: readonly Permission[] = ["env", "net", "read", "sys", "write"];
+
 /**
  * What each subcommand keeps. Whoever may run programs or load code can do all that the process
- * itself may not, so only the editor's subcommand keeps `run`, and none keeps `ffi`.
+ * itself may not, so `run` is kept only by the editor's subcommand, and by those that find out from
+ * their configuration whether they need it; none keeps `ffi`.
  */
 const KEPT: Readonly<Record<string, readonly Permission[]>> = {
-  serve: ["env", "net", "read", "sys", "write"],
+  serve: [...SERVE, "run"],
   lab: ["env", "net", "read", "sys", "write"],
   ctl: ["env", "net", "read", "sys"],
   "ctl edit": ["env", "net", "read", "run", "sys", "write"],
   dictionary: ["env", "net", "read", "sys", "write"],
-  "key rotate": ["env", "net", "read", "sys", "write"],
+  "key rotate": [...SERVE, "run"],
 };
 
 /** For what neither reaches the network nor writes anything: `config`, the rest of `key`, help. */
@@ -37,6 +42,20 @@ const KEPT_OTHERWISE: readonly Permission[] = ["env", "read", "sys"];
 export function permissionsOf(args: readonly string[]): readonly Permission[] {
   const find = (name: string) => Object.hasOwn(KEPT, name) ? KEPT[name] : undefined;
   return find(args.slice(0, 2).join(" ")) ?? find(args[0] ?? "") ?? KEPT_OTHERWISE;
+}
+
+/** The permissions that a server with this configuration needs. */
+export function permissionsToServe(config: Config): readonly Permission[] {
+  return startsEtcd(config) ? [...SERVE, "run"] : SERVE;
+}
+
+/** The permissions that a rotation of the key with this configuration needs. */
+export function permissionsToRotate(config: Config): readonly Permission[] {
+  return startsEtcd(config) ? [...SERVE, "run"] : SERVE;
+}
+
+function startsEtcd({ state }: Config): boolean {
+  return state.kind === "etcd" && state.etcd.child.dataDirectory !== undefined;
 }
 
 /**

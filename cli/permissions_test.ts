@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 import { deepStrictEqual } from "node:assert/strict";
-import { type Permission, permissionsOf } from "./permissions.ts";
+import {
+  type Permission,
+  permissionsOf,
+  permissionsToRotate,
+  permissionsToServe,
+} from "./permissions.ts";
 
 const NAMES: readonly Permission[] = ["env", "ffi", "net", "read", "run", "sys", "write"];
 
@@ -36,11 +41,54 @@ Deno.test("permissionsOf() knows the subcommand, and the one of its subcommands 
     "sys",
     "write",
   ]);
-  deepStrictEqual(permissionsOf(["key", "rotate"]), ["env", "net", "read", "sys", "write"]);
+  deepStrictEqual(permissionsOf(["key", "rotate"]), ["env", "net", "read", "sys", "write", "run"]);
   for (
     const args of [[], ["key", "edit"], ["--help"], ["version"], ["toString"], ["constructor", "x"]]
   ) {
     deepStrictEqual(permissionsOf(args), ["env", "read", "sys"]);
+  }
+});
+
+/** A configuration with a store. */
+function document(store: string): string {
+  return `
+machineApiAdvertisedUrl: grpc://batuta.example.org:8090
+wireguard: { advertisedEndpoint: "batuta.example.org:50180" }
+state: { ${store}, key: { env: KEY } }
+`;
+}
+
+const CHILD = "kind: etcd, etcd: { child: { dataDirectory: /d } }";
+
+Deno.test("a server keeps run where it starts its own etcd, and nowhere else", async () => {
+  const { parseConfig } = await import("../server/config/parse_config.ts");
+  const usual = ["env", "net", "read", "sys", "write"];
+  const cases: readonly (readonly [string, readonly string[]])[] = [
+    ["kind: sqlite", usual],
+    ['kind: etcd, etcd: { endpoints: ["http://a:1"] }', usual],
+    ["kind: kv, etcd: { child: { dataDirectory: /d } }", usual],
+    [CHILD, [...usual, "run"]],
+  ];
+  for (const [store, expected] of cases) {
+    const config = parseConfig(document(store));
+    deepStrictEqual(permissionsToServe(config), expected, store);
+    deepStrictEqual(permissionsToRotate(config), expected, store);
+  }
+});
+
+Deno.test("run() leaves serve with what its configuration needs", async () => {
+  const path = await Deno.makeTempFile();
+  try {
+    const args = ["serve", "--check-config", "--config", path];
+    const usual = ["env", "net", "read", "sys", "write"];
+    for (
+      const [store, kept] of [["kind: sqlite", usual], [CHILD, [...usual, "run"]]] as const
+    ) {
+      await Deno.writeTextFile(path, document(store));
+      deepStrictEqual(await permissionsAfter(args), [...kept].sort());
+    }
+  } finally {
+    await Deno.remove(path);
   }
 });
 

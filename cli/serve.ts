@@ -4,6 +4,7 @@
 
 import { Command } from "commander";
 import { readConfig } from "./config_file.ts";
+import { keepPermissions, permissionsToServe } from "./permissions.ts";
 
 interface ServeOptions {
   readonly config: string;
@@ -28,6 +29,7 @@ export function serveCommand(): Command {
 
 async function serve({ config: path, checkConfig }: ServeOptions): Promise<number> {
   const config = await readConfig(path);
+  keepPermissions(permissionsToServe(config));
   if (checkConfig) return 0;
   const { createLogger } = await import("../base/log.ts");
   const log = createLogger({ level: config.log.level });

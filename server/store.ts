@@ -5,10 +5,11 @@
 import type { Logger } from "../base/log.ts";
 import type { StateKeys } from "../cosi/store/codec.ts";
 import { openEtcdStore } from "../cosi/store/etcd.ts";
+import { CHILD_LEASE_SECONDS, superviseEtcd } from "../cosi/store/etcd_supervisor.ts";
 import { openKvStore } from "../cosi/store/kv.ts";
 import { openMemoryStore } from "../cosi/store/memory.ts";
 import { openSqliteStore } from "../cosi/store/sqlite.ts";
-import type { Store } from "../cosi/store/store.ts";
+import { closeAfter, type Store } from "../cosi/store/store.ts";
 import type { Config } from "./config/parse_config.ts";
 import { readStateKeys } from "./config/state_key.ts";
 
@@ -48,7 +49,38 @@ function readKeys(sources: Config["state"]["key"]): StateKeys | undefined {
 }
 
 async function openEtcd(
-  etcd: Config["state"]["etcd"],
+  { child, ...etcd }: Config["state"]["etcd"],
+  keys: StateKeys | undefined,
+  context: StoreContext,
+): Promise<Store> {
+  const { dataDirectory, binary } = child;
+  if (dataDirectory === undefined) return await openExternalEtcd(etcd, keys, context);
+  const { log, signal, fail } = context;
+  const own = await superviseEtcd({ dataDirectory, binary, log, signal, onFailure: fail });
+  try {
+    const store = await openEtcdStore({
+      endpoints: [own.endpoint],
+      prefix: etcd.prefix,
+      keys,
+      identity: identity(),
+      isAlone: true,
+      leaseTtlSeconds: CHILD_LEASE_SECONDS,
+      signal,
+      onLost: fail,
+    });
+    return closeAfter(store, own);
+  } catch (error) {
+    await own.close();
+    throw error;
+  }
+}
+
+function identity(): string {
+  return `${Deno.hostname()}/${Deno.pid}`;
+}
+
+async function openExternalEtcd(
+  etcd: Omit<Config["state"]["etcd"], "child">,
   keys: StateKeys | undefined,
   { log, signal, fail, onStandby }: StoreContext,
 ): Promise<Store> {
@@ -64,7 +96,7 @@ async function openEtcd(
       key: read(etcd.key),
     },
     keys,
-    identity: `${Deno.hostname()}/${Deno.pid}`,
+    identity: identity(),
     signal,
     onStandby(active) {
       if (active === seen) return;

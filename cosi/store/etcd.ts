@@ -36,6 +36,11 @@ export interface EtcdStoreOptions extends EtcdClientOptions {
   readonly identity: string;
   /** Seconds of the lease: the longest time without any active server after a crash. */
   readonly leaseTtlSeconds?: number | undefined;
+  /**
+   * Whether no other server can be there, because this etcd was started by this one: what holds the
+   * place of the active server is then a server that has ended, and it is not waited for.
+   */
+  readonly isAlone?: boolean | undefined;
   /** Stops standing by. */
   readonly signal?: AbortSignal | undefined;
   /** Is told whenever another server is seen to be the active one. */

@@ -24,6 +24,8 @@ export interface CampaignOptions {
   readonly identity: string;
   /** How long the lease lasts without renewal; a standby takes over about that long after a crash. */
   readonly ttlSeconds: number;
+  /** Whether the holder of the key can only be a server that has ended. */
+  readonly isAlone?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Is told whenever another server is seen to be the active one. */
@@ -57,6 +59,10 @@ export async function campaign(options: CampaignOptions): Promise<Leadership> {
     try {
       const { kvs: [holder] } = await client.range({ key });
       reached = true;
+      if (holder !== undefined && options.isAlone) {
+        await client.revokeLease(holder.lease);
+        continue;
+      }
       const won = holder === undefined ? await attempt(options) : undefined;
       if (won !== undefined) return keep(options, won);
       if (holder !== undefined) onStandby?.(new TextDecoder().decode(holder.value));

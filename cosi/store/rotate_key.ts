@@ -13,10 +13,11 @@ import { CodedError } from "../../base/errors.ts";
 import type { RawResource } from "../state/raw_resource.ts";
 import type { StateKeys } from "./codec.ts";
 import { openEtcdStore } from "./etcd.ts";
+import { startEtcd } from "./etcd_child.ts";
 import type { EtcdTls } from "./etcd_client.ts";
 import { openKvStore } from "./kv.ts";
 import { openSqliteStore } from "./sqlite.ts";
-import type { Store, StoreImage } from "./store.ts";
+import { closeAfter, type Store, type StoreImage } from "./store.ts";
 
 /** Which state. */
 export type StoreTarget =
@@ -27,6 +28,12 @@ export type StoreTarget =
     readonly endpoints: readonly string[];
     readonly prefix: string;
     readonly tls: EtcdTls;
+  }
+  | {
+    readonly kind: "etcd child";
+    readonly dataDirectory: string;
+    readonly binary: string | undefined;
+    readonly prefix: string;
   };
 
 /** The keys of a rotation: from `previous`, or none, to `current`. */
@@ -63,12 +70,11 @@ async function openStopped(target: StoreTarget, keys: StateKeys): Promise<Store>
       return await openKvStore({ ...target, keys });
     case "etcd":
       return await openStoppedEtcd(target, keys);
+    case "etcd child":
+      return await openEtcdChild(target, keys);
     case "sqlite":
-      // Opening would make a new state where there is none.
-      if (await Deno.stat(target.path).then(() => true, () => false)) {
-        return await openSqliteStore({ ...target, keys });
-      }
-      throw new CodedError("notFound", `Cannot find state file "${target.path}"`);
+      await mustExist("state file", target.path);
+      return await openSqliteStore({ ...target, keys });
   }
 }
 
@@ -97,6 +103,35 @@ async function openStoppedEtcd(
       `Cannot rotate the key: server "${active}" is active; stop all servers first`,
     );
   }
+}
+
+/** An etcd that is started for this; while a server runs, its own has the data. */
+async function openEtcdChild(
+  target: StoreTarget & { readonly kind: "etcd child" },
+  keys: StateKeys,
+): Promise<Store> {
+  await mustExist("data directory of etcd", target.dataDirectory);
+  const child = await startEtcd(target);
+  try {
+    const store = await openEtcdStore({
+      endpoints: [child.endpoint],
+      prefix: target.prefix,
+      keys,
+      identity: "batuta key rotate",
+      isAlone: true,
+      onLost: () => {},
+    });
+    return closeAfter(store, child);
+  } catch (error) {
+    await child.close();
+    throw error;
+  }
+}
+
+/** Opening would make a new state where there is none. */
+async function mustExist(what: string, path: string): Promise<void> {
+  if (await Deno.stat(path).then(() => true, () => false)) return;
+  throw new CodedError("notFound", `Cannot find ${what} "${path}"`);
 }
 
 function* batches(

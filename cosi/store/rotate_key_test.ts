@@ -14,7 +14,9 @@ import { openSqliteStore } from "./sqlite.ts";
 const OLD = new Uint8Array(32).fill(1);
 const NEW = new Uint8Array(32).fill(2);
 
-async function open(target: StoreTarget, keys: StateKeys | undefined): Promise<StateCore> {
+type OpenTarget = Exclude<StoreTarget, { kind: "etcd child" }>;
+
+async function open(target: OpenTarget, keys: StateKeys | undefined): Promise<StateCore> {
   const store = target.kind === "sqlite"
     ? await openSqliteStore({ ...target, keys })
     : target.kind === "kv"
@@ -24,7 +26,7 @@ async function open(target: StoreTarget, keys: StateKeys | undefined): Promise<S
 }
 
 /** Fills a state, rotates its key and reads it with the new one alone. */
-async function checkRotation(target: StoreTarget, from: StateKeys | undefined): Promise<void> {
+async function checkRotation(target: OpenTarget, from: StateKeys | undefined): Promise<void> {
   const before = await open(target, from);
   for (let i = 0; i < 120; i++) {
     await before.create(draft(`r${i}`, `spec ${i} ${"x".repeat(i * 9)}`));
@@ -59,14 +61,16 @@ for (const kind of ["sqlite", "kv"] as const) {
   }
 }
 
+const ignore = (await new Deno.Command("sh", { args: ["-c", "command -v etcd"], stdout: "null" })
+  .output()).code !== 0;
+
 Deno.test({
   name: "rotateKey() seals a state on etcd, and waits for no server",
-  ignore: (await new Deno.Command("sh", { args: ["-c", "command -v etcd"], stdout: "null" })
-    .output()).code !== 0,
+  ignore,
   fn: () =>
     inDirectory(async (directory) => {
       const etcd = await startEtcd({ dataDirectory: directory });
-      const target: StoreTarget = {
+      const target: OpenTarget = {
         kind: "etcd",
         endpoints: [etcd.endpoint],
         prefix: "/cosi",
@@ -81,9 +85,49 @@ Deno.test({
     }),
 });
 
+Deno.test({
+  name: "rotateKey() starts the etcd of a stopped server and waits for no lease of it",
+  ignore,
+  fn: () =>
+    inDirectory(async (directory) => {
+      const dataDirectory = `${directory}/etcd`;
+      const target = {
+        kind: "etcd child",
+        dataDirectory,
+        binary: undefined,
+        prefix: "/cosi",
+      } as const;
+      const keys = { current: NEW, previous: [OLD] };
+      await rejects(rotateKey(target, keys), { code: "notFound" });
+      let etcd = await startEtcd({ dataDirectory });
+      const killed = await openEtcdStore({
+        endpoints: [etcd.endpoint],
+        keys: { current: OLD },
+        identity: "killed",
+        leaseTtlSeconds: 600,
+        onLost: () => {},
+      });
+      const before = await openState({ store: killed });
+      await before.create(draft("a", "spec"));
+      // Ended before its server, so that the lease is left.
+      await etcd.close();
+      const closing = before.close();
+      strictEqual(await rotateKey(target, keys), 1);
+      await closing;
+      etcd = await startEtcd({ dataDirectory });
+      const endpoints = [etcd.endpoint];
+      const after = await open({ kind: "etcd", endpoints, prefix: "/cosi", tls: {} }, {
+        current: NEW,
+      });
+      strictEqual((await after.list(KIND)).length, 1);
+      await after.close();
+      await etcd.close();
+    }),
+});
+
 Deno.test("rotateKey() refuses a state that is in use, unreadable or not there", () =>
   inDirectory(async (directory) => {
-    const target: StoreTarget = { kind: "sqlite", path: `${directory}/state` };
+    const target: OpenTarget = { kind: "sqlite", path: `${directory}/state` };
     await rejects(rotateKey(target, { current: NEW }), { code: "notFound" });
     const state = await open(target, { current: OLD });
     await rejects(rotateKey(target, { current: NEW, previous: [OLD] }), (error) => {

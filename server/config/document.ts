@@ -70,7 +70,7 @@ const STATE = section({
   kind: key({
     syntax: "sqlite, etcd, kv, memory",
     fallback: "sqlite",
-    doc: "The store of the state: one file, an external etcd, Deno KV, or none at all.",
+    doc: "The store of the state: one file, an etcd, Deno KV, or none at all.",
     parse(value) {
       if (value !== "boltdb") return parseOneOf(["sqlite", "etcd", "kv", "memory"])(value);
       return { rule: 'is not supported as "boltdb": use "sqlite", which is one file as well' };
@@ -90,6 +90,14 @@ const STATE = section({
       doc: "Client addresses of the etcd members, for kind `etcd`.",
       parse: parseWebUrl,
     })),
+    child: section({
+      dataDirectory: optionalText(
+        "path",
+        "Directory of an etcd that the server starts, keeps running and ends itself, instead of " +
+          "`endpoints`. It is made where it is missing, and closed to other users.",
+      ),
+      binary: optionalText("path", "Program of that etcd, 3.4 or newer; without it: `etcd`."),
+    }),
     prefix: key({
       syntax: "text",
       fallback: "/cosi",

@@ -103,6 +103,28 @@ const CASES: readonly (readonly [string, ...string[]])[] = [
   ["state: { key: { env: KEY, credential: key } }", "state.key"],
   ["state: { key: { env: KEY, previous: [{}] } }", "state.key.previous[0]"],
   ["state: { kind: etcd, key: { env: KEY } }", "state.etcd.endpoints"],
+  ["state: { kind: etcd, etcd: { child: { dataDirectory: /d } }, key: { env: KEY } }"],
+  [
+    "state: { kind: etcd, etcd: { child: { dataDirectory: /d, binary: /usr/bin/etcd } }, key: { env: KEY } }",
+  ],
+  [
+    "state: { kind: etcd, etcd: { child: { binary: etcd } }, key: { env: KEY } }",
+    "state.etcd.child.dataDirectory",
+  ],
+  [
+    'state: { kind: etcd, etcd: { child: { dataDirectory: "" } }, key: { env: KEY } }',
+    "state.etcd.child.dataDirectory",
+    "state.etcd.endpoints",
+  ],
+  [
+    'state: { kind: etcd, etcd: { endpoints: ["http://a:1"], certificateAuthority: a, certificate: b, key: c, child: { binary: etcd } }, key: {} }',
+    "state.etcd.child.dataDirectory",
+    "state.etcd.endpoints",
+    "state.etcd.certificateAuthority",
+    "state.etcd.certificate",
+    "state.etcd.key",
+    "state.key",
+  ],
   ["state: { boltdb: { path: x }, key: { env: KEY } }", "state.boltdb"],
   ['siderolink: { initialJoinToken: "v2:abc" }', "siderolink.initialJoinToken"],
   ['siderolink: { initialJoinToken: " abc" }', "siderolink.initialJoinToken"],

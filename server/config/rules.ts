@@ -115,6 +115,38 @@ function checkKeySource(path: string, source: KeySource, report: Report): void {
   });
 }
 
+type Etcd = NonNullable<NonNullable<PartialDocument["state"]>["etcd"]>;
+
+function checkEtcd({ endpoints, child: own, ...tls }: Etcd, report: Report): void {
+  if (own?.dataDirectory === undefined && own?.binary === undefined) {
+    if (endpoints?.length !== 0) return;
+    return report({
+      path: "state.etcd.endpoints",
+      value: [],
+      rule: "must name at least one member, unless state.etcd.child.dataDirectory is given",
+    });
+  }
+  if (own.dataDirectory === undefined) {
+    const path = "state.etcd.child.dataDirectory";
+    report({ path, value: undefined, rule: "is required with state.etcd.child.binary" });
+  }
+  if (endpoints !== undefined && endpoints.length > 0) {
+    report({
+      path: "state.etcd.endpoints",
+      value: endpoints,
+      rule: "must be empty where state.etcd.child has the server start an etcd of its own",
+    });
+  }
+  for (const name of ["certificateAuthority", "certificate", "key"] as const) {
+    if (tls[name] === undefined) continue;
+    report({
+      path: `state.etcd.${name}`,
+      value: tls[name],
+      rule: "must be left out with state.etcd.child, which is reached over loopback without TLS",
+    });
+  }
+}
+
 function checkState({ state, machineStore }: PartialDocument, report: Report): void {
   if (machineStore?.encrypt === true && state?.kind === "memory") {
     report({
@@ -123,9 +155,7 @@ function checkState({ state, machineStore }: PartialDocument, report: Report): v
       rule: 'needs the key of the state, which kind "memory" does not have',
     });
   }
-  if (state?.kind === "etcd" && state.etcd?.endpoints?.length === 0) {
-    report({ path: "state.etcd.endpoints", value: [], rule: "must name at least one member" });
-  }
+  if (state?.kind === "etcd" && state.etcd !== undefined) checkEtcd(state.etcd, report);
   const { key } = state ?? {};
   // Nothing of the state reaches a disk, so that there is nothing to encrypt.
   const unused = state?.kind === "memory" && key?.env === undefined &&

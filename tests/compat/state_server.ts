@@ -19,7 +19,7 @@ import { startEtcd } from "../../cosi/store/etcd_child.ts";
 import { openKvStore } from "../../cosi/store/kv.ts";
 import { openMemoryStore } from "../../cosi/store/memory.ts";
 import { openSqliteStore } from "../../cosi/store/sqlite.ts";
-import type { Store } from "../../cosi/store/store.ts";
+import { closeAfter, type Store } from "../../cosi/store/store.ts";
 import { createRpcServer } from "../../rpc/server.ts";
 import { listenTcp } from "../../rpc/tcp.ts";
 
@@ -61,17 +61,13 @@ async function openEtcd(): Promise<Store> {
     onActive: () => log.info("active"),
     onLost: fail,
   });
-  return {
-    immediate: store.immediate,
-    ...(store.batchLimits === undefined ? {} : { batchLimits: store.batchLimits }),
-    load: () => store.load(),
-    commit: (batch) => store.commit(batch),
+  if (child === undefined) return store;
+  return closeAfter(store, {
     async close() {
-      await store.close();
       isClosing = true;
-      await child?.close();
+      await child.close();
     },
-  };
+  });
 }
 
 function openStore(): Promise<Store> | Store {

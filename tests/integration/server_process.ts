@@ -33,18 +33,35 @@ export interface ServerProcess extends AsyncDisposable {
   readonly state: State;
   /** Lines that the server logged, of all its runs. */
   readonly logLines: readonly string[];
+  /** Settles with the exit code of the present run when it has ended. */
+  readonly ended: Promise<number>;
   /** Sends a signal and waits for the end; returns the exit code. */
   end(signal: Deno.Signal): Promise<number>;
   /** Starts it again on the same state and ports. */
   start(): Promise<void>;
 }
 
+/** Options of {@linkcode startServerProcess}. */
+export interface ServerProcessOptions {
+  /** The store of the state as it stands in the configuration, within a directory. */
+  readonly store?: (directory: string) => string;
+}
+
+function sqliteStore(directory: string): string {
+  return `sqlite: {path: ${directory}/state.sqlite}`;
+}
+
 /** Starts a server and waits until it is ready. */
-export async function startServerProcess(): Promise<ServerProcess> {
+export async function startServerProcess(
+  { store = sqliteStore }: ServerProcessOptions = {},
+): Promise<ServerProcess> {
   const directory = await Deno.makeTempDir();
   const [apiPort, provisionPort] = [freeTcpPort(), freeTcpPort()];
   const config = `${directory}/batuta.yaml`;
-  await Deno.writeTextFile(config, configuration(directory, apiPort, provisionPort));
+  await Deno.writeTextFile(
+    config,
+    configuration(directory, store(directory), apiPort, provisionPort),
+  );
   const key = crypto.getRandomValues(new Uint8Array(32)).toBase64();
   const logLines: string[] = [];
   let run = await startRun(config, key, apiPort, logLines);
@@ -52,11 +69,14 @@ export async function startServerProcess(): Promise<ServerProcess> {
     dial: (signal) => dialTcp({ hostname: "127.0.0.1", port: apiPort, signal }),
     authority: `127.0.0.1:${apiPort}`,
   });
-  const end = async (signal: Deno.Signal): Promise<number> => {
-    run.child.kill(signal);
+  const ended = async (): Promise<number> => {
     const { code } = await run.child.status;
     await run.reading;
     return code;
+  };
+  const end = (signal: Deno.Signal): Promise<number> => {
+    run.child.kill(signal);
+    return ended();
   };
   return {
     apiPort,
@@ -67,6 +87,9 @@ export async function startServerProcess(): Promise<ServerProcess> {
     kernelArgs: kernelArgs(provisionPort),
     state: createRemoteState(channel),
     logLines,
+    get ended() {
+      return ended();
+    },
     end,
     start: async () => {
       run = await startRun(config, key, apiPort, logLines);
@@ -83,11 +106,20 @@ async function dispose(
 ): Promise<void> {
   channel.close();
   // A process that has ended by itself takes no signal.
-  await end("SIGKILL").catch(() => run.reading);
+  try {
+    await end("SIGKILL");
+  } catch {
+    await run.reading;
+  }
   await Deno.remove(directory, { recursive: true });
 }
 
-function configuration(directory: string, apiPort: number, provisionPort: number): string {
+function configuration(
+  directory: string,
+  store: string,
+  apiPort: number,
+  provisionPort: number,
+): string {
   const udpPort = freeUdpPort();
   return `
 machineApiAdvertisedUrl: grpc://127.0.0.1:${provisionPort}
@@ -97,7 +129,7 @@ siderolink:
   allowLocalAdvertised: true
   initialJoinToken: ${JOIN_TOKEN}
 wireguard: {mode: user, port: ${udpPort}, advertisedEndpoint: "127.0.0.1:${udpPort}"}
-state: {sqlite: {path: ${directory}/state.sqlite}, key: {env: BATUTA_STATE_KEY}}
+state: {${store}, key: {env: BATUTA_STATE_KEY}}
 machineStore: {path: ${directory}/machines.sqlite}
 talosVersions: [{version: "${TALOS_VERSION}", kubernetes: ["1.34.1"]}]
 `;

@@ -62,29 +62,3 @@ for (const signal of ["SIGKILL", "SIGSTOP"] as const) {
       }),
   });
 }
-
-Deno.test({
-  name:
-    `an etcd of its own ends with a server that is killed, and gives its state back${MISSING_ETCD}`,
-  ignore,
-  async fn() {
-    const directory = await Deno.makeTempDir();
-    const args = ["--store", "etcd", "--data", directory, "--ttl", "3"];
-    try {
-      {
-        await using server = startStateProcess(args);
-        await server.ready(30_000);
-        await server.state.create(draft("a"));
-        server.kill("SIGKILL");
-        await server.status;
-      }
-      await using server = startStateProcess(args);
-      await server.ready(60_000);
-      strictEqual((await server.state.get(ref("a"))).metadata.version, 1);
-      server.kill("SIGTERM");
-      strictEqual((await server.status).code, 0);
-    } finally {
-      await Deno.remove(directory, { recursive: true });
-    }
-  },
-});
