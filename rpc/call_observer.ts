@@ -7,6 +7,7 @@
  */
 
 import type { Logger } from "../base/log.ts";
+import type { BeginSpan } from "./call_tracing.ts";
 import type { CallContext, MethodType } from "./service.ts";
 import type { Code } from "./status.ts";
 
@@ -25,6 +26,8 @@ export interface CallObserver {
   messageSent?(method: CalledMethod): void;
   /** A handler threw something that is no `CodedError`. */
   panicked?(method: CalledMethod, error: unknown): void;
+  /** Begins a span around a call, which ends with it; without this calls have none. */
+  readonly beginSpan?: BeginSpan | undefined;
 }
 
 /** Runs before the handler and refuses the call by throwing a `CodedError`. */

@@ -11,6 +11,7 @@ import { CodedError } from "../base/errors.ts";
 import { type Logger, silentLogger } from "../base/log.ts";
 import { backoffMs } from "../base/retry.ts";
 import type { BufferBudget } from "./buffer_account.ts";
+import type { BeginSpan } from "./call_tracing.ts";
 import { type CallOptions, ClientCall } from "./client_call.ts";
 import { FrameReader } from "./frame_reader.ts";
 import { Http2Code } from "./frames.ts";
@@ -41,6 +42,8 @@ export interface ChannelOptions {
   readonly dialTimeoutMs?: number;
   /** First and longest wait between failed dials, in milliseconds. */
   readonly backoff?: { readonly initialMs: number; readonly maximumMs: number };
+  /** Begins a span around each call; without it calls have none. */
+  readonly beginSpan?: BeginSpan | undefined;
 }
 
 /** How a channel stands to its target. */
@@ -158,7 +161,7 @@ class LazyChannel implements Channel {
           this.#start(call, path, options, () => void call.send(request, true));
           return true;
         },
-      });
+      }, this.#options.beginSpan);
       this.#start(call, path, options, () => void call.send(request, true));
     });
   }
@@ -186,7 +189,7 @@ class LazyChannel implements Channel {
         if (error === undefined) messages.end();
         else messages.fail(error);
       },
-    });
+    }, this.#options.beginSpan);
     let isOpen = false;
     this.#start(call, path, options, () => {
       isOpen = true;

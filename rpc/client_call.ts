@@ -7,6 +7,7 @@
  */
 
 import { CodedError, type ErrorCode } from "../base/errors.ts";
+import type { BeginSpan, CallSpan } from "./call_tracing.ts";
 import { compress, decompress } from "./compression.ts";
 import { Http2Code } from "./frames.ts";
 import type { H2Stream, StreamEvents } from "./h2_stream.ts";
@@ -19,6 +20,7 @@ import {
   Code,
   decodeStatusMessage,
   errorCodeOfStatus,
+  statusOfErrorCode,
   statusOfHttp,
   statusOfReset,
 } from "./status.ts";
@@ -57,6 +59,7 @@ export class ClientCall implements StreamEvents, MessageTarget {
   readonly #options: CallOptions;
   readonly #events: CallEvents;
   readonly #deadlineAtMs: number | undefined;
+  readonly #span: CallSpan | undefined;
   #timer: WheelTimer | undefined;
   #stream: H2Stream | undefined;
   #reader: MessageReader | undefined;
@@ -67,10 +70,14 @@ export class ClientCall implements StreamEvents, MessageTarget {
   /** Whether the call is over. */
   done = false;
 
-  constructor(path: string, options: CallOptions, events: CallEvents) {
+  constructor(path: string, options: CallOptions, events: CallEvents, beginSpan?: BeginSpan) {
     this.#path = path;
     this.#options = options;
     this.#events = events;
+    if (beginSpan !== undefined) {
+      const [, service = "", method = ""] = path.split("/");
+      this.#span = beginSpan(service, method);
+    }
     const { timeoutMs, signal } = options;
     if (timeoutMs !== undefined) {
       this.#deadlineAtMs = performance.now() + timeoutMs;
@@ -126,6 +133,7 @@ export class ClientCall implements StreamEvents, MessageTarget {
     this.#timer?.cancel();
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
     this.#reader?.release();
+    this.#span?.end(error === undefined ? Code.Ok : statusOfErrorCode(error.code));
     this.#events.onEnd(error);
   }
 

@@ -10,6 +10,7 @@
 
 import { CodedError } from "../base/errors.ts";
 import type { CallEnvironment } from "./call_observer.ts";
+import type { CallSpan } from "./call_tracing.ts";
 import { ACCEPTED_ENCODINGS, compress } from "./compression.ts";
 import { Http2Code } from "./frames.ts";
 import type { H2Stream, StreamEvents } from "./h2_stream.ts";
@@ -56,6 +57,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
   #controller: AbortController | undefined;
   #abortReason: CodedError | undefined;
   readonly #intake: RequestIntake;
+  readonly #span: CallSpan | undefined;
   #timer: WheelTimer | undefined;
   #headers: string[] | undefined;
   #trailers: string[] | undefined;
@@ -84,6 +86,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
     this.#intake = new RequestIntake(stream, encoding, method.type, this);
     this.#acceptsGzip = block.known[Known.AcceptEncoding]?.includes("gzip") ?? false;
     environment.observer.callStarted?.(method);
+    this.#span = environment.observer.beginSpan?.(method.service, method.name);
     stream.events = this;
     const deadlineMs = parseTimeout(block.known[Known.Timeout]);
     this.deadlineMs = Number.isNaN(deadlineMs) ? undefined : deadlineMs;
@@ -223,6 +226,11 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
   }
 
   #run(request: Uint8Array | undefined): void {
+    if (this.#span === undefined) this.#handle(request);
+    else this.#span.run(() => this.#handle(request));
+  }
+
+  #handle(request: Uint8Array | undefined): void {
     const { handler } = this.#method;
     if ("unary" in handler && request !== undefined) {
       let reply: Uint8Array | Promise<Uint8Array>;
@@ -329,6 +337,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
     this.#intake.release();
     const { observer } = this.#environment;
     observer.callEnded?.(this.#method, code, performance.now() - this.#startMs);
+    this.#span?.end(code);
   }
 
   #abort(reason: CodedError): void {

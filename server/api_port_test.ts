@@ -23,6 +23,7 @@ Deno.test("the API port counts the calls that it refuses while the server starts
     log: silentLogger,
     signal: new AbortController().signal,
     registry: new Registry(),
+    telemetry: undefined,
     decompressor: createDecompressor(undefined),
     observer: {
       callStarted: ({ name }) => started.push(name),

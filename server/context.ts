@@ -8,6 +8,7 @@
 
 import type { Registry } from "prom-client";
 import type { Logger } from "../base/log.ts";
+import type { Telemetry } from "../base/telemetry.ts";
 import type { RpcServer } from "../rpc/server.ts";
 import type { CallObserver } from "../rpc/call_observer.ts";
 import type { StreamListener } from "../rpc/stream.ts";
@@ -23,7 +24,9 @@ export interface Context {
   readonly registry: Registry;
   /** Reads the compressed fields of clients. */
   readonly decompressor: Decompressor;
-  /** Counts the calls of every gRPC port. */
+  /** Where spans go, where the environment of the process asks for them. */
+  readonly telemetry: Telemetry | undefined;
+  /** Counts the calls of every gRPC port, and puts spans around them. */
   readonly observer: CallObserver;
   /** Ends the server for a fault that it cannot go on with. */
   readonly fail: (error: unknown) => void;

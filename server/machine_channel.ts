@@ -44,7 +44,7 @@ export async function startMachineChannel(
   state: StateCore,
   material: ServerMaterial,
 ): Promise<MachineChannel> {
-  const { config, log, observer, cleanup, signal, fail } = context;
+  const { config, log, observer, telemetry, cleanup, signal, fail } = context;
   const clock = systemClock;
   const tunnel = config.wireguard.enabled
     ? await startTunnel({
@@ -59,7 +59,7 @@ export async function startMachineChannel(
   tunnel.failed.catch(fail);
   const monitor = createLinkMonitor({ state, peers: tunnel.peers, clock });
   inBackground(context, monitor.run(signal));
-  const sessions = createTalosSessions({ net: tunnel.net, log });
+  const sessions = createTalosSessions({ net: tunnel.net, log, telemetry });
   cleanup.defer(() => sessions.closeAll());
   const talos = createTalosApi(sessions);
   const kinds = MIRRORED_KINDS;

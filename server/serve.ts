@@ -7,6 +7,7 @@
  */
 
 import type { Logger } from "../base/log.ts";
+import { runtimeTelemetry } from "../base/telemetry.ts";
 import { VERSION } from "../base/version.ts";
 import { openState } from "../cosi/state/core.ts";
 import { secureRandom } from "../link/addresses.ts";
@@ -65,12 +66,14 @@ export async function startServer(
       reason: decompressor.note,
     });
   }
+  const telemetry = runtimeTelemetry();
   const context: Context = {
     config,
     log,
     signal: stop.signal,
     registry,
-    observer: createCallObserver(registry, log),
+    telemetry,
+    observer: createCallObserver(registry, log, telemetry),
     decompressor,
     fail: (error) => stop.signal.aborted || failure.reject(error),
     cleanup,

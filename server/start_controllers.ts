@@ -10,7 +10,7 @@ import { createBalancers } from "../balancer/balancer.ts";
 import { systemClock } from "../base/clock.ts";
 import { controllerCatalogue } from "../controllers/catalogue.ts";
 import { startRuntime } from "../cosi/runtime/runtime.ts";
-import { denoTracer } from "../cosi/runtime/tracing.ts";
+import { createTracer } from "../cosi/runtime/tracing.ts";
 import { secureRandom, SERVER_ADDRESS } from "../link/addresses.ts";
 import { CATALOGUE } from "../resources/catalogue.ts";
 import { Controller } from "../resources/system/controller.ts";
@@ -32,7 +32,7 @@ export function startControllers(
   { state, backend }: WatchedState,
   { tunnel, talos, mirror }: MachineChannel,
 ): void {
-  const { config, log, decompressor, cleanup, registry, fail } = context;
+  const { config, log, telemetry, decompressor, cleanup, registry, fail } = context;
   const clock = systemClock;
   const balancers = createBalancers({ net: tunnel.net, clock, log });
   cleanup.defer(() => balancers.close());
@@ -75,7 +75,7 @@ export function startControllers(
     destroys: CATALOGUE.filter(({ access }) => typeof access === "object"),
     logger: log,
     metrics,
-    tracer: denoTracer(),
+    tracer: createTracer(telemetry),
     onFatal: fail,
   });
   cleanup.defer(() => runtime.stop());

@@ -7,8 +7,10 @@
  */
 
 import type { Logger } from "../base/log.ts";
+import type { Telemetry } from "../base/telemetry.ts";
 import { State } from "../proto/gen/cosi/resource_pb.ts";
 import { MachineService } from "../proto/gen/talos/machine_pb.ts";
+import { clientSpans } from "../rpc/call_tracing.ts";
 import { type Channel, type Client, createChannel, createClient } from "../rpc/client.ts";
 import type { ByteStream } from "../rpc/stream.ts";
 import { wrapTlsClient } from "../rpc/tls.ts";
@@ -40,6 +42,8 @@ export interface TalosSessionsOptions {
   readonly log: Logger;
   /** How often an idle session is probed, in ms; a dead machine is noticed after twice that. */
   readonly keepaliveMs?: number;
+  /** Where the spans of calls go; without it there are none. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 interface Entry {
@@ -75,6 +79,7 @@ function openEntry(target: TalosTarget, options: TalosSessionsOptions): Entry {
     authority: `[${target.address}]:${TALOS_API_PORT}`,
     keepaliveMs: options.keepaliveMs ?? 20_000,
     log: options.log,
+    beginSpan: clientSpans(options.telemetry, { address: target.address, port: TALOS_API_PORT }),
   });
   const session = {
     machine: createClient(MachineService, channel),

@@ -7,6 +7,7 @@
  */
 
 import { formatError } from "../../base/errors.ts";
+import { STATUS_ERROR, type Telemetry } from "../../base/telemetry.ts";
 
 /** Puts spans around work. */
 export interface Tracer {
@@ -21,46 +22,20 @@ export interface Tracer {
 /** Makes no spans. */
 export const noTracer: Tracer = { span: (_name, _attributes, work) => work() };
 
-/** The part of a span of OpenTelemetry that is used here. */
-interface Span {
-  setStatus(status: { readonly code: number; readonly message?: string }): void;
-  end(): void;
-}
-
-/** The part of OpenTelemetry's tracer that is used here. */
-export interface SpanSource {
-  startActiveSpan<R>(
-    name: string,
-    options: { readonly attributes: Readonly<Record<string, string>> },
-    work: (span: Span) => R,
-  ): R;
-}
-
-/** `SpanStatusCode.ERROR` of OpenTelemetry. */
-const STATUS_ERROR = 2;
-
-/** Makes spans with a tracer of OpenTelemetry. */
-export function createTracer(source: SpanSource): Tracer {
+/** Makes spans with OpenTelemetry; none without it. */
+export function createTracer(telemetry: Telemetry | undefined): Tracer {
+  if (telemetry === undefined) return noTracer;
   return {
-    span: (name, attributes, work) =>
-      source.startActiveSpan(name, { attributes }, async (span) => {
-        try {
-          return await work();
-        } catch (error) {
-          span.setStatus({ code: STATUS_ERROR, message: formatError(error) });
-          throw error;
-        } finally {
-          span.end();
-        }
-      }),
+    async span(name, attributes, work) {
+      const span = telemetry.startSpan(name, { attributes });
+      try {
+        return await telemetry.within(span, work);
+      } catch (error) {
+        span.setStatus({ code: STATUS_ERROR, message: formatError(error) });
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
   };
-}
-
-/**
- * The tracer of the Deno runtime. It exports by the `OTEL_*` variables of its environment, and is on
- * only where `OTEL_DENO=true`; otherwise nothing is traced.
- */
-export function denoTracer(env: { get(name: string): string | undefined } = Deno.env): Tracer {
-  if (env.get("OTEL_DENO") !== "true") return noTracer;
-  return createTracer(Deno.telemetry.tracerProvider.getTracer("batuta") as SpanSource);
 }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * What all gRPC ports have in common: figures of their calls, a count of broken handlers, and a line
- * for each call at debug level.
+ * What all gRPC ports have in common: figures of their calls, a count of broken handlers, a line for
+ * each call at debug level, and a span where spans are wanted.
  *
  * @module
  */
 
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { Logger } from "../../base/log.ts";
+import type { Telemetry } from "../../base/telemetry.ts";
 import type { CalledMethod, CallObserver } from "../../rpc/call_observer.ts";
+import { serverSpans } from "../../rpc/call_tracing.ts";
 import { statusName } from "../../rpc/status.ts";
 
 /** Labels that name a method, as common dashboards expect them. */
@@ -32,7 +34,11 @@ function createLabels(): (method: CalledMethod) => Record<typeof METHOD_LABELS[n
 }
 
 /** Creates the observer that every gRPC port of the server shares. */
-export function createCallObserver(registry: Registry, log: Logger): CallObserver {
+export function createCallObserver(
+  registry: Registry,
+  log: Logger,
+  telemetry?: Telemetry,
+): CallObserver {
   const registers = [registry];
   const labelsOf = createLabels();
   const started = new Counter({
@@ -86,5 +92,6 @@ export function createCallObserver(registry: Registry, log: Logger): CallObserve
     messageReceived: (method) => received.inc(labelsOf(method)),
     messageSent: (method) => sent.inc(labelsOf(method)),
     panicked: () => panics.inc(),
+    beginSpan: serverSpans(telemetry),
   };
 }

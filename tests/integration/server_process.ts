@@ -28,6 +28,8 @@ export interface ServerProcess extends AsyncDisposable {
   readonly provisionPort: number;
   /** The process of the present run. */
   readonly pid: number;
+  /** The key of its state, in base64. */
+  readonly stateKey: string;
   /** What machines boot with. */
   readonly kernelArgs: string;
   readonly state: State;
@@ -45,6 +47,8 @@ export interface ServerProcess extends AsyncDisposable {
 export interface ServerProcessOptions {
   /** The store of the state as it stands in the configuration, within a directory. */
   readonly store?: (directory: string) => string;
+  /** More variables of its environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 function sqliteStore(directory: string): string {
@@ -53,7 +57,7 @@ function sqliteStore(directory: string): string {
 
 /** Starts a server and waits until it is ready. */
 export async function startServerProcess(
-  { store = sqliteStore }: ServerProcessOptions = {},
+  { store = sqliteStore, env = {} }: ServerProcessOptions = {},
 ): Promise<ServerProcess> {
   const directory = await Deno.makeTempDir();
   const [apiPort, provisionPort] = [freeTcpPort(), freeTcpPort()];
@@ -63,8 +67,9 @@ export async function startServerProcess(
     configuration(directory, store(directory), apiPort, provisionPort),
   );
   const key = crypto.getRandomValues(new Uint8Array(32)).toBase64();
+  const environment = { ...env, BATUTA_STATE_KEY: key };
   const logLines: string[] = [];
-  let run = await startRun(config, key, apiPort, logLines);
+  let run = await startRun(config, environment, apiPort, logLines);
   const channel = createChannel({
     dial: (signal) => dialTcp({ hostname: "127.0.0.1", port: apiPort, signal }),
     authority: `127.0.0.1:${apiPort}`,
@@ -84,6 +89,7 @@ export async function startServerProcess(
     get pid() {
       return run.child.pid;
     },
+    stateKey: key,
     kernelArgs: kernelArgs(provisionPort),
     state: createRemoteState(channel),
     logLines,
@@ -92,7 +98,7 @@ export async function startServerProcess(
     },
     end,
     start: async () => {
-      run = await startRun(config, key, apiPort, logLines);
+      run = await startRun(config, environment, apiPort, logLines);
     },
     [Symbol.asyncDispose]: () => dispose(channel, run, end, directory),
   };
@@ -150,14 +156,14 @@ interface Run {
 
 async function startRun(
   config: string,
-  key: string,
+  env: Readonly<Record<string, string>>,
   apiPort: number,
   logLines: string[],
 ): Promise<Run> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", "main.ts", "serve", "--config", config],
     cwd: ROOT,
-    env: { BATUTA_STATE_KEY: key, DENO_NO_UPDATE_CHECK: "1" },
+    env: { ...env, DENO_NO_UPDATE_CHECK: "1" },
     stdin: "null",
     stdout: "null",
     stderr: "piped",
