@@ -3,8 +3,9 @@
 /**
  * The store of the runtime itself, Deno KV: for ephemeral and hosted runs.
  *
- * Deno KV knows no lock. Every commit demands that the state is as this process has left it, so when
- * two processes open the same store, the later one goes on, and the earlier one finds out at its next
+ * Deno KV knows no lock, so a store that is a file gets one. One that is not, or whose file the
+ * runtime chooses, has none; but every commit demands that the state is as this process has left it,
+ * so when two processes open it, the later one goes on, and the earlier one finds out at its next
  * write and ends.
  *
  * @module
@@ -16,6 +17,7 @@ import type { Kind, Ref } from "../resource.ts";
 import { RawResource } from "../state/raw_resource.ts";
 import { type Codec, createCodec, KEY_CHECK, type StateKeys } from "./codec.ts";
 import { decodeEpochs, encodeEpochs } from "./epochs.ts";
+import { lockFile } from "./file_lock.ts";
 import { decodeNumber, encodeNumbers, kindKey, type KindNumbers } from "./numbers.ts";
 import type { Store, StoreBatch, StoreImage } from "./store.ts";
 
@@ -44,9 +46,10 @@ const REVISION = ["batuta", "meta", "revision"];
 const EPOCHS = ["batuta", "meta", "epochs"];
 const CHECK = ["batuta", "meta", "key-check"];
 
-/** Opens the store. */
+/** Opens the store. Throws `unavailable` when another process has its file. */
 export async function openKvStore({ path, keys }: KvOptions): Promise<Store> {
   const where = path === undefined ? "of the runtime" : `"${path}"`;
+  const isFile = path !== undefined && path !== ":memory:" && !/^https?:/.test(path);
   let kv: Deno.Kv;
   try {
     kv = await Deno.openKv(path);
@@ -57,7 +60,13 @@ export async function openKvStore({ path, keys }: KvOptions): Promise<Store> {
       { cause },
     );
   }
-  return new KvStore(kv, where, createCodec(keys));
+  try {
+    const lock = isFile ? await lockFile(path, `KV store ${where}`) : undefined;
+    return new KvStore(kv, where, createCodec(keys), lock);
+  } catch (error) {
+    kv.close();
+    throw error;
+  }
 }
 
 class KvStore implements Store {
@@ -66,6 +75,7 @@ class KvStore implements Store {
   readonly #kv: Deno.Kv;
   readonly #where: string;
   readonly #codec: Codec;
+  readonly #lock: Deno.FsFile | undefined;
   readonly #kinds = new Map<string, Kind & KindNumbers>();
   /** How many parts a record has, for those of more than one. */
   readonly #parts = new Map<string, number>();
@@ -73,10 +83,11 @@ class KvStore implements Store {
   #stamp: string | null = null;
   #hasKeyCheck = false;
 
-  constructor(kv: Deno.Kv, where: string, codec: Codec) {
+  constructor(kv: Deno.Kv, where: string, codec: Codec, lock: Deno.FsFile | undefined) {
     this.#kv = kv;
     this.#where = where;
     this.#codec = codec;
+    this.#lock = lock;
   }
 
   async load(): Promise<StoreImage> {
@@ -228,6 +239,7 @@ class KvStore implements Store {
 
   close(): Promise<void> {
     this.#kv.close();
+    this.#lock?.close();
     return Promise.resolve();
   }
 }

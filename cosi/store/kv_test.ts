@@ -84,19 +84,33 @@ Deno.test("openKvStore() refuses what it cannot read and says what to do", () =>
     await refused(`${path}/no/such`, KEYS, /Cannot open KV store .*check that the path/);
   }));
 
-Deno.test("openKvStore() lets the process that opened it last go on alone", () =>
+Deno.test("openKvStore() refuses a file that another server has, by any of its names", () =>
+  withFile(async (path) => {
+    const first = await open(path);
+    await first.create(draft("a"));
+    await refused(path, KEYS, /Cannot open KV store .*: another process has it open/);
+    await Deno.symlink(path, `${path}.link`);
+    await refused(`${path}.link`, KEYS, /another process has it open/);
+    await first.update(changed(await first.get(ref("a"))));
+    await first.close();
+    const second = await open(`${path}.link`);
+    strictEqual((await second.get(ref("a"))).metadata.version, 2);
+    await second.close();
+  }));
+
+Deno.test("a state on Deno KV ends when something else has written to it", () =>
   withFile(async (path) => {
     const failed = Promise.withResolvers<unknown>();
-    const first = await openState({
+    const state = await openState({
       store: await openKvStore({ path, keys: KEYS }),
       onFailure: failed.resolve,
     });
-    await first.create(draft("a"));
-    const second = await open(path);
-    await rejects(first.create(draft("b")), { code: "unavailable" });
+    await state.create(draft("a"));
+    const kv = await Deno.openKv(path);
+    const key = ["batuta", "meta", "revision"];
+    await kv.set(key, (await kv.get(key)).value);
+    kv.close();
+    await rejects(state.create(draft("b")), { code: "unavailable" });
     match(formatError(await failed.promise), /another process has opened/);
-    await second.create(draft("b"));
-    strictEqual((await second.list(KIND)).length, 2);
-    await first.close();
-    await second.close();
+    await state.close();
   }));

@@ -125,6 +125,15 @@ Deno.test({
     }),
 });
 
+Deno.test("rotateKey() refuses a state on Deno KV that a server has", () =>
+  inDirectory(async (directory) => {
+    const target: OpenTarget = { kind: "kv", path: `${directory}/state` };
+    const state = await open(target, { current: OLD });
+    await rejects(rotateKey(target, { current: NEW, previous: [OLD] }), { code: "unavailable" });
+    await state.create(draft("a"));
+    await state.close();
+  }));
+
 Deno.test("rotateKey() refuses a state that is in use, unreadable or not there", () =>
   inDirectory(async (directory) => {
     const target: OpenTarget = { kind: "sqlite", path: `${directory}/state` };

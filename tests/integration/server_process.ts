@@ -55,7 +55,7 @@ function sqliteStore(directory: string): string {
   return `sqlite: {path: ${directory}/state.sqlite}`;
 }
 
-/** Starts a server and waits until it is ready. */
+/** Starts a server and waits until it is ready; fails when it ends before that. */
 export async function startServerProcess(
   { store = sqliteStore, env = {} }: ServerProcessOptions = {},
 ): Promise<ServerProcess> {
@@ -69,7 +69,11 @@ export async function startServerProcess(
   const key = crypto.getRandomValues(new Uint8Array(32)).toBase64();
   const environment = { ...env, BATUTA_STATE_KEY: key };
   const logLines: string[] = [];
-  let run = await startRun(config, environment, apiPort, logLines);
+  const start = (): Promise<Run> => startRun(config, environment, apiPort, logLines);
+  let run = await start().catch(async (error) => {
+    await Deno.remove(directory, { recursive: true });
+    throw error;
+  });
   const channel = createChannel({
     dial: (signal) => dialTcp({ hostname: "127.0.0.1", port: apiPort, signal }),
     authority: `127.0.0.1:${apiPort}`,
@@ -98,7 +102,7 @@ export async function startServerProcess(
     },
     end,
     start: async () => {
-      run = await startRun(config, environment, apiPort, logLines);
+      run = await start();
     },
     [Symbol.asyncDispose]: () => dispose(channel, run, end, directory),
   };
@@ -169,7 +173,13 @@ async function startRun(
     stderr: "piped",
   }).spawn();
   const reading = readLines(child.stderr, logLines);
+  let code: number | undefined;
+  void child.status.then((status) => code = status.code);
   await within(30_000, "server is ready", async () => {
+    if (code !== undefined) {
+      await reading;
+      throw new Error(`The server ended with code ${code}: ${logLines.at(-1)}`);
+    }
     const reply = await fetch(`http://127.0.0.1:${apiPort}/readyz`).catch(() => undefined);
     await reply?.body?.cancel();
     return reply?.ok === true;
