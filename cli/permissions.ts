@@ -24,10 +24,10 @@ const SERVE: readonly Permission[] = ["env", "net", "read", "sys", "write"];
 /**
  * What each subcommand keeps. Whoever may run programs or load code can do all that the process
  * itself may not, so `run` is kept only by the editor's subcommand, and by those that find out from
- * their configuration whether they need it; none keeps `ffi`.
+ * their configuration whether they need it; `ffi` only by the server, until its tunnel stands.
  */
 const KEPT: Readonly<Record<string, readonly Permission[]>> = {
-  serve: [...SERVE, "run"],
+  serve: [...SERVE, "run", "ffi"],
   lab: ["env", "net", "read", "sys", "write"],
   ctl: ["env", "net", "read", "sys"],
   "ctl edit": ["env", "net", "read", "run", "sys", "write"],
@@ -44,18 +44,29 @@ export function permissionsOf(args: readonly string[]): readonly Permission[] {
   return find(args.slice(0, 2).join(" ")) ?? find(args[0] ?? "") ?? KEPT_OTHERWISE;
 }
 
-/** The permissions that a server with this configuration needs. */
+/**
+ * What a server keeps once its configuration is read, before anything else of it is loaded: `run`
+ * when it starts an etcd, `ffi` when its tunnel may meet the kernel, whose interface and sockets are
+ * opened through the C library.
+ */
 export function permissionsToServe(config: Config): readonly Permission[] {
-  return startsEtcd(config) ? [...SERVE, "run"] : SERVE;
+  const { wireguard } = config;
+  const usesLibrary = wireguard.enabled && wireguard.mode !== "user";
+  return [...permissionsToRotate(config), ...(usesLibrary ? ["ffi" as const] : [])];
+}
+
+/**
+ * What a server keeps once it has started. What it has opened through the C library by then stays
+ * usable; nothing further can be loaded.
+ */
+export function permissionsWhileServing(config: Config): readonly Permission[] {
+  return permissionsToRotate(config);
 }
 
 /** The permissions that a rotation of the key with this configuration needs. */
-export function permissionsToRotate(config: Config): readonly Permission[] {
-  return startsEtcd(config) ? [...SERVE, "run"] : SERVE;
-}
-
-function startsEtcd({ state }: Config): boolean {
-  return state.kind === "etcd" && state.etcd.child.dataDirectory !== undefined;
+export function permissionsToRotate({ state }: Config): readonly Permission[] {
+  const startsEtcd = state.kind === "etcd" && state.etcd.child.dataDirectory !== undefined;
+  return startsEtcd ? [...SERVE, "run"] : SERVE;
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   permissionsOf,
   permissionsToRotate,
   permissionsToServe,
+  permissionsWhileServing,
 } from "./permissions.ts";
 
 const NAMES: readonly Permission[] = ["env", "ffi", "net", "read", "run", "sys", "write"];
@@ -49,30 +50,44 @@ Deno.test("permissionsOf() knows the subcommand, and the one of its subcommands 
   }
 });
 
-/** A configuration with a store. */
-function document(store: string): string {
+/** A configuration with a store and a tunnel. */
+function document(store: string, wireguard = ", mode: user"): string {
   return `
 machineApiAdvertisedUrl: grpc://batuta.example.org:8090
-wireguard: { advertisedEndpoint: "batuta.example.org:50180" }
+wireguard: { advertisedEndpoint: "batuta.example.org:50180"${wireguard} }
 state: { ${store}, key: { env: KEY } }
 `;
 }
 
+const SERVING = ["env", "net", "read", "sys", "write"];
 const CHILD = "kind: etcd, etcd: { child: { dataDirectory: /d } }";
 
 Deno.test("a server keeps run where it starts its own etcd, and nowhere else", async () => {
   const { parseConfig } = await import("../server/config/parse_config.ts");
-  const usual = ["env", "net", "read", "sys", "write"];
   const cases: readonly (readonly [string, readonly string[]])[] = [
-    ["kind: sqlite", usual],
-    ['kind: etcd, etcd: { endpoints: ["http://a:1"] }', usual],
-    ["kind: kv, etcd: { child: { dataDirectory: /d } }", usual],
-    [CHILD, [...usual, "run"]],
+    ["kind: sqlite", SERVING],
+    ['kind: etcd, etcd: { endpoints: ["http://a:1"] }', SERVING],
+    ["kind: kv, etcd: { child: { dataDirectory: /d } }", SERVING],
+    [CHILD, [...SERVING, "run"]],
   ];
   for (const [store, expected] of cases) {
     const config = parseConfig(document(store));
     deepStrictEqual(permissionsToServe(config), expected, store);
+    deepStrictEqual(permissionsWhileServing(config), expected, store);
     deepStrictEqual(permissionsToRotate(config), expected, store);
+  }
+});
+
+Deno.test("permissionsToServe() keeps the C library for a tunnel that may meet the kernel", async () => {
+  const { parseConfig } = await import("../server/config/parse_config.ts");
+  const configOf = (wireguard: string) => parseConfig(document("kind: sqlite", wireguard));
+  for (const wireguard of ["", ", mode: auto", ", mode: tun", ", mode: kernel"]) {
+    deepStrictEqual(permissionsToServe(configOf(wireguard)), [...SERVING, "ffi"]);
+    deepStrictEqual(permissionsWhileServing(configOf(wireguard)), SERVING);
+  }
+  for (const wireguard of [", mode: user", ", enabled: false", ", mode: tun, enabled: false"]) {
+    deepStrictEqual(permissionsToServe(configOf(wireguard)), SERVING);
+    deepStrictEqual(permissionsWhileServing(configOf(wireguard)), SERVING);
   }
 });
 
@@ -80,12 +95,14 @@ Deno.test("run() leaves serve with what its configuration needs", async () => {
   const path = await Deno.makeTempFile();
   try {
     const args = ["serve", "--check-config", "--config", path];
-    const usual = ["env", "net", "read", "sys", "write"];
-    for (
-      const [store, kept] of [["kind: sqlite", usual], [CHILD, [...usual, "run"]]] as const
-    ) {
-      await Deno.writeTextFile(path, document(store));
-      deepStrictEqual(await permissionsAfter(args), [...kept].sort());
+    const cases: readonly (readonly [string, readonly string[]])[] = [
+      [document("kind: sqlite"), SERVING],
+      [document("kind: sqlite", ""), [...SERVING, "ffi"]],
+      [document(CHILD), [...SERVING, "run"]],
+    ];
+    for (const [text, kept] of cases) {
+      await Deno.writeTextFile(path, text);
+      deepStrictEqual(await permissionsAfter(args), kept.toSorted());
     }
   } finally {
     await Deno.remove(path);

@@ -4,7 +4,7 @@
 
 import { Command } from "commander";
 import { readConfig } from "./config_file.ts";
-import { keepPermissions, permissionsToServe } from "./permissions.ts";
+import { keepPermissions, permissionsToServe, permissionsWhileServing } from "./permissions.ts";
 
 interface ServeOptions {
   readonly config: string;
@@ -38,6 +38,7 @@ async function serve({ config: path, checkConfig }: ServeOptions): Promise<numbe
   const stopping = stopSignal(stop);
   try {
     const server = await startServer(config, { log, signal: stop.signal });
+    keepPermissions(permissionsWhileServing(config));
     await Promise.race([stopping, server.failed]);
     log.info("server stopping");
     const timer = setTimeout(() => Deno.exit(0), STOP_WITHIN_MS);

@@ -26,7 +26,8 @@ export type Way = "DENORT_BIN" | "deno compile" | "packer";
  * rest before it is loaded (`cli/permissions.ts`).
  *
  * Files and environment are not narrowed, because their names come from the user; nor is the
- * network, because UDP to any peer needs all of it. Native code is never loaded.
+ * network, because UDP to any peer needs all of it. Native code is the C library of the system, which
+ * only the server's tunnel uses; the runtime cannot narrow that to a name.
  */
 export const PERMISSIONS: readonly string[] = [
   "--no-prompt",
@@ -35,6 +36,7 @@ export const PERMISSIONS: readonly string[] = [
   "--allow-write",
   "--allow-env",
   "--allow-run",
+  "--allow-ffi",
   "--allow-sys=hostname",
 ];
 

@@ -20,6 +20,7 @@ const SYMBOLS = {
   setsockopt: { parameters: ["i32", "i32", "i32", "buffer", "u32"], result: "i32" },
   eventfd: { parameters: ["u32", "i32"], result: "i32" },
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
+  memcpy: { parameters: ["buffer", "pointer", "usize"], result: "pointer" },
   __errno_location: { parameters: [], result: "pointer" },
 } as const satisfies Deno.ForeignLibraryInterface;
 
@@ -52,8 +53,15 @@ export function openLibc(): Libc {
   throw new CodedError("unsupported", "Cannot use TUN: the C library cannot be opened", { cause });
 }
 
-/** The number of the last error; right after a failed call only. */
-export function errnoOf(libc: Libc): number {
-  const pointer = libc.symbols.__errno_location();
-  return pointer === null ? 0 : new Deno.UnsafePointerView(pointer).getInt32();
+const ERRNO = new Int32Array(1);
+
+/**
+ * The number of the last error; right after a failed call only.
+ *
+ * It is copied by the library itself, because the runtime's own view of a pointer asks for the
+ * permission to load libraries again, which the program has given up by the time of most errors.
+ */
+export function errnoOf({ symbols }: Libc): number {
+  symbols.memcpy(ERRNO, symbols.__errno_location(), 4n);
+  return ERRNO[0] ?? 0;
 }

@@ -32,8 +32,8 @@ Deno.test({
           write: "granted",
           env: "granted",
           run: "granted",
+          ffi: "granted",
           // What was not granted would have to be asked for, and the program never asks.
-          ffi: "prompt",
           sys: "prompt",
         },
         rows: 1,

@@ -63,6 +63,8 @@ export interface Peer {
   readonly peerAddress: string;
   /** Changes its configuration as `wg set` does. */
   set(...args: string[]): Promise<void>;
+  /** Gives it another tunnel address. */
+  setAddress(address: string): Promise<void>;
 }
 
 /** Starts one with a key, and removes everything afterwards. */
@@ -111,6 +113,10 @@ export async function withPeer(key: KeyPair, use: (peer: Peer) => Promise<void>)
       hostAddress,
       peerAddress,
       set: (...args) => within("wg", "set", link, ...args),
+      setAddress: async (address) => {
+        await within("ip", "addr", "del", `${MACHINE_ADDRESS}/128`, "dev", link);
+        await within("ip", "addr", "add", `${address}/128`, "dev", link, "nodad");
+      },
     });
   } finally {
     daemon?.kill("SIGTERM");
@@ -124,7 +130,7 @@ export async function withPeer(key: KeyPair, use: (peer: Peer) => Promise<void>)
 /** A namespace for the server, with our end of the links in it. */
 export async function withServerNamespace(
   { outer, hostAddress }: Peer,
-  use: (command: (...args: string[]) => Deno.Command) => Promise<void>,
+  use: (command: (...args: string[]) => Deno.Command, namespace: string) => Promise<void>,
 ): Promise<void> {
   const namespace = `bs${Deno.pid % 100_000}`;
   await must("ip", "netns", "add", namespace);
@@ -138,8 +144,7 @@ export async function withServerNamespace(
         args: ["netns", "exec", namespace, ...args],
         stdin: "piped",
         stdout: "piped",
-      })
-    );
+      }), namespace);
   } finally {
     await run("ip", "netns", "del", namespace);
   }

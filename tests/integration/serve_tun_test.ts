@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: AGPL-3.0-or-later
+
+/**
+ * The real program over a TUN interface: `main.ts serve` with the flags of its task, in a network
+ * namespace of its own, and a machine on Debian's wireguard-go in a second one.
+ *
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { SERVER_ADDRESS } from "../../link/addresses.ts";
+import { generateKey } from "../../link/keys.ts";
+import { JOIN_TOKEN, within } from "./server_process.ts";
+import { isPossible, note, type Peer, withPeer, withServerNamespace } from "./wireguard_go.ts";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+const MACHINE_PROGRAM = new URL("./serve_tun_machine.ts", import.meta.url).pathname;
+const UUID = "4c4c4544-0039-4810-8052-b4c04f384833";
+const DEADLINE_MS = 60_000;
+
+// Both namespaces are of one test, so no port can be taken.
+const API = "127.0.0.1:8080";
+const PROVISION_PORT = 8090;
+const UDP_PORT = 50_180;
+
+type InNamespace = (...args: string[]) => Deno.Command;
+
+function inNamespace(name: string): InNamespace {
+  return (...args) =>
+    new Deno.Command("ip", {
+      args: ["netns", "exec", name, ...args],
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    });
+}
+
+const canTun = isPossible && await Deno.stat("/dev/net/tun").then(() => true, () => false);
+
+/** The flags of `deno task serve`. */
+async function taskFlags(): Promise<string[]> {
+  const { tasks } = JSON.parse(await Deno.readTextFile(`${ROOT}/deno.json`));
+  const flags = /deno run (.*) main\.ts serve$/.exec(tasks.serve)?.[1];
+  assert.ok(flags !== undefined, `Cannot read the flags of task "serve": "${tasks.serve}"`);
+  return flags.split(" ");
+}
+
+function configuration(directory: string, peer: Peer, mode: string): string {
+  return JSON.stringify({
+    machineApiAdvertisedUrl: `grpc://${peer.hostAddress}:${PROVISION_PORT}`,
+    api: { bindAddress: API },
+    siderolink: {
+      bindAddress: `0.0.0.0:${PROVISION_PORT}`,
+      initialJoinToken: JOIN_TOKEN,
+      allowLocalAdvertised: true,
+    },
+    wireguard: {
+      mode,
+      port: UDP_PORT,
+      advertisedEndpoint: `${peer.hostAddress}:${UDP_PORT}`,
+    },
+    state: { kind: "memory" },
+    machineStore: { path: `${directory}/machines.sqlite` },
+  });
+}
+
+async function outputOf(command: Deno.Command): Promise<string> {
+  const { success, stdout, stderr } = await command.output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout);
+}
+
+/** What the program's own client prints in the server's namespace. */
+function ctl(inServer: InNamespace, ...args: string[]): Promise<string> {
+  return outputOf(inServer(
+    ...[Deno.execPath(), "run", "-A", "--no-check", `${ROOT}/main.ts`, "ctl", ...args],
+    ...["--endpoint", `http://${API}`],
+  ));
+}
+
+/** Runs the server until the test is over; returns what it logged. */
+async function withServer(
+  inServer: InNamespace,
+  peer: Peer,
+  mode: string,
+  use: () => Promise<void>,
+): Promise<string> {
+  const directory = await Deno.makeTempDir();
+  const config = `${directory}/batuta.json`;
+  await Deno.writeTextFile(config, configuration(directory, peer, mode));
+  const child = inServer(
+    ...[Deno.execPath(), "run", ...await taskFlags(), "--no-check"],
+    ...[`${ROOT}/main.ts`, "serve", "--config", config],
+  ).spawn();
+  const output = child.stdout.cancel();
+  let logged = "";
+  const reading = (async () => {
+    for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) logged += text;
+  })();
+  const over = child.status.then(({ code }) => {
+    throw new Error(`The server ended with code ${code}:\n${logged}`);
+  });
+  over.catch(() => {});
+  try {
+    const ready = within(DEADLINE_MS, "server is ready", () => /server started/.test(logged));
+    await Promise.race([ready, over]);
+    await Promise.race([use(), over]);
+    return logged;
+  } finally {
+    // A server that has ended by itself takes no signal.
+    try {
+      child.kill("SIGTERM");
+    } catch { /* empty */ }
+    await Promise.all([child.status, reading, output]);
+    await Deno.remove(directory, { recursive: true });
+  }
+}
+
+/** The machine joins, comes over its tunnel, and what it reports is there. */
+async function joinAndReport(inServer: InNamespace, peer: Peer, publicKey: string): Promise<void> {
+  const machine = (...args: string[]): Promise<string> =>
+    outputOf(peer.inside(
+      ...[Deno.execPath(), "run", "-A", "--no-check", "--config", `${ROOT}/deno.json`],
+      ...[MACHINE_PROGRAM, ...args],
+    ));
+  const endpoint = `${peer.hostAddress}:${PROVISION_PORT}`;
+  const reply = JSON.parse(await machine("join", endpoint, JOIN_TOKEN, UUID, publicKey));
+  await peer.setAddress(reply.address);
+  await peer.set(
+    ...["peer", reply.serverPublicKey, "allowed-ips", `${SERVER_ADDRESS}/128`],
+    ...["endpoint", `${peer.hostAddress}:${UDP_PORT}`, "persistent-keepalive", "25"],
+  );
+  await machine("report", SERVER_ADDRESS, "a line over TUN");
+  assert.match(await ctl(inServer, "get", "machinestatussnapshots", UUID, "-o", "yaml"), /stage/);
+  await within(DEADLINE_MS, "the line of kernel log is stored", async () => {
+    return /a line over TUN/.test(await ctl(inServer, "logs", UUID));
+  });
+}
+
+for (const mode of ["auto", "tun"]) {
+  Deno.test({
+    name: `serve reaches a machine over a TUN interface in mode ${mode}${note}`,
+    ignore: !canTun,
+    fn: async () => {
+      const machine = generateKey();
+      await withPeer(machine, (peer) =>
+        withServerNamespace(peer, async (_, namespace) => {
+          const inServer = inNamespace(namespace);
+          const logged = await withServer(inServer, peer, mode, async () => {
+            const links = await outputOf(inServer("ip", "-6", "addr", "show", "siderolink"));
+            assert.match(links, new RegExp(`${SERVER_ADDRESS}/64`));
+            await joinAndReport(inServer, peer, machine.publicKey);
+          });
+          assert.match(logged, /tunnel started over a TUN interface/);
+        }));
+    },
+  });
+}
+
+Deno.test({
+  name: `serve gives up the C library once its TUN interface stands${note}`,
+  ignore: !canTun,
+  fn: async () => {
+    await withPeer(generateKey(), (peer) =>
+      withServerNamespace(peer, async (_, namespace) => {
+        const inServer = inNamespace(namespace);
+        const directory = await Deno.makeTempDir();
+        const config = `${directory}/batuta.json`;
+        await Deno.writeTextFile(config, configuration(directory, peer, "tun"));
+        const program = new URL("./serve_permissions.ts", import.meta.url).pathname;
+        const output = await outputOf(inServer(
+          ...[Deno.execPath(), "run", "-A", "--no-check", "--config", `${ROOT}/deno.json`],
+          ...[program, config, API],
+        ));
+        await Deno.remove(directory, { recursive: true });
+        assert.deepEqual(JSON.parse(output), ["env", "net", "read", "sys", "write"]);
+      }));
+  },
+});
