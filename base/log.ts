@@ -19,6 +19,7 @@ export interface LogFields {
   readonly attempt?: number;
   readonly count?: number;
   readonly durationMs?: number;
+  readonly receiveBufferBytes?: number;
   readonly reason?: string;
   readonly error?: unknown;
 }

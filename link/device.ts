@@ -35,6 +35,8 @@ export interface Device {
   readonly packets: PacketStreams;
   /** The UDP port that is bound. */
   readonly port: number;
+  /** As in `UdpBind`. */
+  readonly receiveBufferBytes: number | undefined;
   /** Rejects when the device breaks; stays pending otherwise. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
@@ -66,6 +68,7 @@ export async function startDevice(options: DeviceOptions): Promise<Device> {
   const { core, inner: { stack } } = device;
   return await Promise.resolve({
     port: device.port,
+    receiveBufferBytes: device.receiveBufferBytes,
     failed: device.failed,
     packets: device.packets,
     peers: device.peers,

@@ -35,6 +35,8 @@ export interface DeviceOptions {
   readonly random?: RandomBytes;
   /** Takes the place of the UDP socket. */
   readonly bind?: UdpBind;
+  /** Takes the place of {@linkcode bindUdp}. */
+  readonly bindUdp?: typeof bindUdp;
 }
 
 /** What lies behind the core. */
@@ -64,6 +66,8 @@ export interface DeviceCore<I extends InnerNet> {
   readonly peers: PeerTable;
   readonly packets: PacketStreams;
   readonly port: number;
+  /** As in `UdpBind`. */
+  readonly receiveBufferBytes: number | undefined;
   /** Rejects when the device breaks; stays pending otherwise. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
@@ -85,7 +89,8 @@ export function startDeviceCore<I extends InnerNet>(
   const address = ipv6Bytes(options.address);
   const identity = localIdentity(keyBytes(options.privateKey, "private key"));
   const timers = new TimerQueue(clock);
-  const bind = options.bind ?? bindUdp(options.bindAddress ?? "::", options.port);
+  const open = options.bindUdp ?? bindUdp;
+  const bind = options.bind ?? open(options.bindAddress ?? "::", options.port);
   const nowMs = (): number => clock.nowMs();
   const wallMs = (): number => options.clock === undefined ? Date.now() : clock.nowMs();
   const turns = createTurns();
@@ -111,6 +116,7 @@ export function startDeviceCore<I extends InnerNet>(
     core,
     inner,
     port: bind.port,
+    receiveBufferBytes: bind.receiveBufferBytes,
     failed,
     packets,
     peers: createPeerTable(core, (key) => inner.dropPeer(key), () => wallMs() - nowMs()),

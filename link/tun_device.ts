@@ -23,6 +23,8 @@ export interface TunDevice {
   readonly peers: PeerTable;
   readonly packets: PacketStreams;
   readonly port: number;
+  /** As in `UdpBind`. */
+  readonly receiveBufferBytes: number | undefined;
   /** Rejects when the device breaks; stays pending otherwise. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
@@ -45,11 +47,9 @@ export async function startTunDevice(options: DeviceOptions): Promise<TunDevice>
       // The kernel's connections with a peer that is gone run into their time-outs.
       dropPeer: () => {},
     }));
-    tun.enlargeReceiveBuffer(device.port);
     const running = tun.run((packet) => {
       const isIpv6 = packet.length >= IPV6_HEADER_SIZE && (packet[0] ?? 0) >> 4 === 6;
-      // The core may keep the packet; the interface uses its buffer again.
-      if (isIpv6) device.core.sendPacket(packet.slice(), addressKey(packet, DESTINATION_OFFSET));
+      if (isIpv6) device.core.sendPacket(packet, addressKey(packet, DESTINATION_OFFSET));
     });
     const broken = new Promise<never>((_, reject) => running.catch(reject));
     const failed = Promise.race([device.failed, broken]);
@@ -58,6 +58,7 @@ export async function startTunDevice(options: DeviceOptions): Promise<TunDevice>
       peers: device.peers,
       packets: device.packets,
       port: device.port,
+      receiveBufferBytes: device.receiveBufferBytes,
       failed,
       async close() {
         await device.close();

@@ -103,23 +103,29 @@ async function startInner(
   options: StartMessage,
   log: Logger,
 ): Promise<{ inner: InnerKind; port: number }> {
-  const start = async (inner: InnerKind): Promise<{ inner: InnerKind; port: number }> => {
-    return { inner, port: await client.ask({ kind: "start", inner, options }, portOf) };
+  const start = async (inner: InnerKind, what: string, reason?: string) => {
+    const { port = 0, receiveBufferBytes } = await client.ask(
+      { kind: "start", inner, options },
+      (reply) => reply,
+    );
+    log.info(what, {
+      address: options.address,
+      // Without it, it is what the system gives every socket.
+      ...(receiveBufferBytes === undefined ? {} : { receiveBufferBytes }),
+      ...(reason === undefined ? {} : { reason }),
+    });
+    return { inner, port };
   };
   let reason = "as configured";
   if (mode !== "user") {
     try {
-      const started = await start("tun");
-      log.info("tunnel started over a TUN interface", { address: options.address });
-      return started;
+      return await start("tun", "tunnel started over a TUN interface");
     } catch (error) {
       if (mode === "tun" || codeOf(error) !== "unsupported") throw error;
       reason = formatError(error);
     }
   }
-  const started = await start("user");
-  log.info("tunnel started with its own TCP", { address: options.address, reason });
-  return started;
+  return await start("user", "tunnel started with its own TCP", reason);
 }
 
 interface Client {
@@ -291,10 +297,6 @@ function threadPeers(ask: Ask): PeerTable {
 }
 
 function ignore(): void {}
-
-function portOf({ port = 0 }: Reply): number {
-  return port;
-}
 
 function cancelled(signal: AbortSignal): CodedError {
   return new CodedError("cancelled", "Cannot use the tunnel: it was cancelled", {

@@ -14,6 +14,7 @@ import type { QueueListener } from "./net/accept_queue.ts";
 import type { IncomingTcp, TcpStream } from "./net/tcp_stream.ts";
 import type { AttachedStream } from "./packet_streams.ts";
 import { startTunDevice, type TunDevice } from "./tun_device.ts";
+import { bindServerUdp } from "./udp_library.ts";
 import {
   CHUNK_SIZE,
   errorMessage,
@@ -72,16 +73,23 @@ export function createTunnelHost(post: Post): TunnelHost {
   };
   const answer = async (request: Request, signal: AbortSignal): Promise<Reply> => {
     switch (request.kind) {
-      case "start":
+      case "start": {
+        const options = { ...request.options, log: silentLogger, bindUdp: bindServerUdp };
         if (request.inner === "tun") {
-          device = await startTunDevice({ ...request.options, log: silentLogger });
+          device = await startTunDevice(options);
         } else {
-          const user = await startDevice({ ...request.options, log: silentLogger });
+          const user = await startDevice(options);
           net = user.net;
           device = user;
         }
         device.failed.catch((error) => post({ kind: "failed", error: errorMessage(error) }, []));
-        return { port: device.port };
+        return {
+          port: device.port,
+          ...(device.receiveBufferBytes === undefined
+            ? {}
+            : { receiveBufferBytes: device.receiveBufferBytes }),
+        };
+      }
       case "listen": {
         const listener = await innerNet().listen(request.port);
         const handle = nextHandle++;

@@ -62,6 +62,8 @@ export interface Reply {
   /** The number of a listener or of a stream. */
   readonly handle?: number;
   readonly port?: number;
+  /** Of a device that has started; absent when it is the system's default. */
+  readonly receiveBufferBytes?: number;
   readonly stats?: Map<string, PeerStats>;
 }
 

@@ -22,6 +22,8 @@ export type DatagramHandler = (datagram: Uint8Array, source: UdpEndpoint) => voi
 /** A bound socket. */
 export interface UdpBind {
   readonly port: number;
+  /** What the kernel keeps for us at most; absent when it is the system's default. */
+  readonly receiveBufferBytes?: number;
   /** Hands over everything that comes in until the bind is closed; rejects when it breaks. */
   run(handler: DatagramHandler): Promise<void>;
   /** Sends a datagram, or drops it when too many wait; the memory is given away. */
@@ -34,7 +36,7 @@ const SEND_LIMIT = 2048;
 /** Sends that are awaited together; one by one is slower, and more does not help. */
 const SEND_BATCH = 16;
 /** More than any message that a peer with our MTU sends. */
-const RECEIVE_SIZE = 2048;
+export const RECEIVE_SIZE = 2048;
 
 /**
  * Binds a UDP socket.

@@ -46,10 +46,16 @@ export function writeIpv6Header(
 export function checksum(packet: Uint8Array): number {
   const end = packet.length;
   // The pseudo-header is the addresses, which stand before the content, the length and the protocol.
-  let sum = end - IPV6_HEADER_SIZE + (packet[6] ?? 0);
-  let i = SOURCE_OFFSET;
-  for (; i + 1 < end; i += 2) sum += ((packet[i] as number) << 8) | (packet[i + 1] as number);
-  if (i < end) sum += (packet[i] as number) << 8;
-  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
+  const sum = onesSum(packet, SOURCE_OFFSET, end, end - IPV6_HEADER_SIZE + (packet[6] ?? 0));
   return ~sum & 0xffff;
+}
+
+/** The one's complement sum of 16 bits over a range that begins at an even place, and more. */
+export function onesSum(bytes: Uint8Array, from: number, to: number, more = 0): number {
+  let sum = more;
+  let i = from;
+  for (; i + 1 < to; i += 2) sum += ((bytes[i] as number) << 8) | (bytes[i + 1] as number);
+  if (i < to) sum += (bytes[i] as number) << 8;
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
+  return sum;
 }

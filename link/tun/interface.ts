@@ -11,16 +11,17 @@
 import { setImmediate } from "node:timers";
 import { CodedError } from "../../base/errors.ts";
 import { MTU } from "../wireguard/messages.ts";
-import { enlargeReceiveBuffer } from "./receive_buffer.ts";
-import { errnoOf, type Libc, openLibc } from "./libc.ts";
+import { createPoller, errnoOf, type Libc, openLibc, type Poller } from "../libc.ts";
+import { createFrameBuilder, cutFrame, FRAME_HEADER_SIZE, PACKET_LIMIT } from "./frames.ts";
 
 /** An open interface. */
 export interface TunInterface {
   /** Hands over what the kernel sends into the tunnel; the memory is used again afterwards. */
   run(handler: (packet: Uint8Array) => void): Promise<void>;
-  /** Enlarges the receive buffer of the UDP socket that is bound to a port, as far as it may. */
-  enlargeReceiveBuffer(port: number): boolean;
-  /** Gives a packet to the kernel; it is dropped when the kernel has no room. */
+  /**
+   * Gives a packet to the kernel before the turn of the event loop ends; it is dropped when the
+   * kernel has no room. Its memory may be used again.
+   */
   write(packet: Uint8Array): void;
   close(): Promise<void>;
 }
@@ -43,6 +44,7 @@ const AF_INET6 = 10;
 const SOCK_DGRAM = 2;
 const SOCK_CLOEXEC = 0o2000000;
 const TUNSETIFF = 0x400454can;
+const TUNSETOFFLOAD = 0x400454d0n;
 const SIOCGIFFLAGS = 0x8913n;
 const SIOCSIFFLAGS = 0x8914n;
 const SIOCSIFADDR = 0x8916n;
@@ -50,17 +52,20 @@ const SIOCSIFMTU = 0x8922n;
 const SIOCGIFINDEX = 0x8933n;
 const IFF_TUN = 0x0001;
 const IFF_NO_PI = 0x1000;
+const IFF_VNET_HDR = 0x4000;
 const IFF_UP = 0x0001;
-const POLLIN = 0x0001;
-const POLL_FAILED = 0x0038;
+/** TUN_F_CSUM and TUN_F_TSO6: the kernel hands over large segments of TCP without checksums. */
+const OFFLOADS = 0x01n | 0x04n;
 
 /** `struct ifreq`: the name, then a union. */
 const IFREQ_SIZE = 40;
 const IFREQ_VALUE = 16;
 const NAME_LIMIT = 15;
-const READ_SIZE = 2048;
+/** The packet of a frame begins at a multiple of 16. */
+const READ_OFFSET = 16 - FRAME_HEADER_SIZE;
+const READ_SIZE = FRAME_HEADER_SIZE + PACKET_LIMIT;
 /** Packets that are read before others get a turn. */
-const BATCH = 32;
+const BATCH = 64;
 
 /**
  * Creates an interface with an address and brings it up.
@@ -85,14 +90,13 @@ export function openTun(options: TunOptions): TunInterface {
     const path = new TextEncoder().encode("/dev/net/tun\0");
     const fd = check("open", libc.symbols.open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC));
     open.push(fd);
-    const wake = check("eventfd", libc.symbols.eventfd(0, 0));
-    open.push(wake);
     const control = check("socket", libc.symbols.socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     open.push(control);
     configure(options, (what, request, argument, isTun = false) => {
       check(what, libc.symbols.ioctl(isTun ? fd : control, request, argument));
     });
-    return opened(libc, fd, wake, closeAll);
+    check("offloads", libc.symbols.ioctlValue(fd, TUNSETOFFLOAD, OFFLOADS));
+    return opened(libc, fd, createPoller(libc, fd), closeAll);
   } catch (error) {
     closeAll();
     throw error;
@@ -108,7 +112,7 @@ function configure({ name, address, prefixLength }: TunOptions, ioctl: Ioctl): v
     return { bytes, view: new DataView(bytes.buffer) };
   };
   const create = request();
-  create.view.setInt16(IFREQ_VALUE, IFF_TUN | IFF_NO_PI, true);
+  create.view.setInt16(IFREQ_VALUE, IFF_TUN | IFF_NO_PI | IFF_VNET_HDR, true);
   ioctl(`creation of "${name}"`, TUNSETIFF, create.bytes, true);
   const mtu = request();
   mtu.view.setInt32(IFREQ_VALUE, MTU, true);
@@ -128,38 +132,38 @@ function configure({ name, address, prefixLength }: TunOptions, ioctl: Ioctl): v
   ioctl("setting the address", SIOCSIFADDR, assign);
 }
 
-function opened(libc: Libc, fd: number, wake: number, closeAll: () => void): TunInterface {
+function opened(libc: Libc, fd: number, poller: Poller, closeAll: () => void): TunInterface {
   const { symbols } = libc;
   let isClosed = false;
+  let isFlushDue = false;
   let running: Promise<void> = Promise.resolve();
 
+  const builder = createFrameBuilder((frame) => {
+    if (!isClosed) symbols.write(fd, frame as Uint8Array<ArrayBuffer>, BigInt(frame.length));
+  });
+  const flush = (): void => {
+    isFlushDue = false;
+    builder.flush();
+  };
+  /** Returns whether there was anything. */
   const drain = (
     buffer: Uint8Array<ArrayBuffer>,
     handler: (packet: Uint8Array) => void,
-  ): number => {
-    for (let count = 0; count < BATCH; count++) {
-      const length = Number(symbols.read(fd, buffer, BigInt(buffer.length)));
-      if (length <= 0) return count;
-      handler(buffer.subarray(0, length));
-    }
-    return BATCH;
+  ): boolean => {
+    let count = 0;
+    let length = 0;
+    do {
+      length = Number(symbols.read(fd, buffer, BigInt(READ_SIZE)));
+      if (length > FRAME_HEADER_SIZE) count += cutFrame(buffer.subarray(0, length), handler);
+    } while (length > 0 && count < BATCH);
+    return count > 0;
   };
   const loop = async (handler: (packet: Uint8Array) => void): Promise<void> => {
-    const buffer = new Uint8Array(READ_SIZE);
-    // Two of `struct pollfd`: descriptor, wanted and returned events.
-    const polled = new Uint8Array(16);
-    const view = new DataView(polled.buffer);
-    view.setInt32(0, fd, true);
-    view.setInt16(4, POLLIN, true);
-    view.setInt32(8, wake, true);
-    view.setInt16(12, POLLIN, true);
+    const buffer = new Uint8Array(READ_OFFSET + READ_SIZE).subarray(READ_OFFSET);
     while (!isClosed) {
-      if (drain(buffer, handler) === BATCH) {
+      if (drain(buffer, handler)) {
         await new Promise<void>((resolve) => setImmediate(resolve));
-        continue;
-      }
-      await symbols.poll(polled, 2n, -1);
-      if (view.getInt16(6, true) & POLL_FAILED && !isClosed) {
+      } else if (!await poller.readable() && !isClosed) {
         throw new CodedError("internal", "Cannot go on: the TUN interface is gone");
       }
     }
@@ -169,17 +173,18 @@ function opened(libc: Libc, fd: number, wake: number, closeAll: () => void): Tun
       running = loop(handler);
       return running;
     },
-    enlargeReceiveBuffer: (port) => enlargeReceiveBuffer(libc, port),
     write(packet) {
-      if (!isClosed) symbols.write(fd, packet as Uint8Array<ArrayBuffer>, BigInt(packet.length));
+      builder.add(packet);
+      if (isFlushDue) return;
+      isFlushDue = true;
+      queueMicrotask(flush);
     },
     async close() {
       if (isClosed) return;
       isClosed = true;
-      const one = new Uint8Array(8);
-      one[0] = 1;
-      symbols.write(wake, one, 8n);
+      poller.wake();
       await running.catch(() => {});
+      poller.close();
       closeAll();
     },
   };

@@ -131,7 +131,7 @@ export class WireguardCore implements PeerHost {
     return this.#byAddress.has(destination);
   }
 
-  /** Sends an inner packet, whose memory the core keeps; returns whether a peer has the address. */
+  /** Sends an inner packet, whose memory may be used again; returns whether a peer has the address. */
   sendPacket(packet: Uint8Array, destination: string): boolean {
     const peer = this.#byAddress.get(destination);
     if (peer === undefined) return false;
@@ -139,7 +139,7 @@ export class WireguardCore implements PeerHost {
     if (peer.current?.isUsable(nowMs)) {
       this.#sendTransport(peer, peer.current, packet, nowMs);
     } else {
-      peer.enqueue(packet);
+      peer.enqueue(packet.slice());
       peer.startHandshake(nowMs);
     }
     return true;
