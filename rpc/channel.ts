@@ -13,11 +13,11 @@ import { backoffMs } from "../base/retry.ts";
 import type { BufferBudget } from "./buffer_account.ts";
 import type { BeginSpan } from "./call_tracing.ts";
 import { type CallOptions, ClientCall } from "./client_call.ts";
+import { ClientStream, type RawStream } from "./client_stream.ts";
 import { FrameReader } from "./frame_reader.ts";
 import { Http2Code } from "./frames.ts";
 import type { HeaderTemplate } from "./hpack_encoder.ts";
 import { type Limits, withLimits } from "./limits.ts";
-import { MessageQueue } from "./message_queue.ts";
 import { requestTemplate } from "./request_template.ts";
 import { Session } from "./session.ts";
 import type { ByteStream } from "./stream.ts";
@@ -49,23 +49,6 @@ export interface ChannelOptions {
 /** How a channel stands to its target. */
 export type ChannelState = "idle" | "connecting" | "ready" | "failing" | "closed";
 
-/** A call with streams of messages as bytes. */
-export interface RawStream {
-  /**
-   * Sends a message and resolves when there is room for the next one. Messages after the end are
-   * dropped. `compress: false` sends this one plain in a call with the option `compress`.
-   */
-  send(message: Uint8Array, compress?: boolean): Promise<void>;
-  /** Says that no more messages follow. */
-  end(): void;
-  /** The replies; it throws a `CodedError` when the call does not end well. */
-  readonly messages: AsyncIterableIterator<Uint8Array>;
-  /** Whether the call is over, so that sending is of no use. */
-  readonly ended: boolean;
-  /** Cancels the call. */
-  cancel(): void;
-}
-
 /** Calls to one target. */
 export interface Channel {
   readonly authority: string;
@@ -83,6 +66,8 @@ export interface Channel {
   /** Ends all calls and the session. */
   close(): void;
 }
+
+const NO_OPTIONS: CallOptions = {};
 
 const MAX_TEMPLATES = 256;
 
@@ -139,7 +124,11 @@ class LazyChannel implements Channel {
     await (this.#session ?? this.#acquire(options.waitForReady ?? false));
   }
 
-  rawCall(path: string, request: Uint8Array, options: CallOptions = {}): Promise<Uint8Array> {
+  rawCall(
+    path: string,
+    request: Uint8Array,
+    options: CallOptions = NO_OPTIONS,
+  ): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       let reply: Uint8Array | undefined;
       let retried = false;
@@ -166,50 +155,15 @@ class LazyChannel implements Channel {
     });
   }
 
-  rawStream(path: string, options: CallOptions = {}): RawStream {
-    const windowBytes = this.#limits.streamWindowBytes;
-    let queuedBytes = 0;
-    const messages = new MessageQueue<Uint8Array>(
-      (message) => {
-        queuedBytes -= message.length;
-        if (queuedBytes <= windowBytes) call.resume();
-      },
-      () => call.cancel("cancelled", `Call of ${path} was cancelled`),
+  rawStream(path: string, options: CallOptions = NO_OPTIONS): RawStream {
+    const stream = new ClientStream(
+      path,
+      options,
+      this.#limits.streamWindowBytes,
+      this.#options.beginSpan,
     );
-    let opened = (): void => {};
-    const whenOpen = new Promise<void>((resolve) => opened = resolve);
-    const call = new ClientCall(path, options, {
-      onMessage: (message) => {
-        queuedBytes += message.length;
-        messages.push(message);
-        if (queuedBytes > windowBytes) call.pause();
-      },
-      onEnd: (error) => {
-        opened();
-        if (error === undefined) messages.end();
-        else messages.fail(error);
-      },
-    }, this.#options.beginSpan);
-    let isOpen = false;
-    this.#start(call, path, options, () => {
-      isOpen = true;
-      opened();
-    });
-    return {
-      messages,
-      get ended() {
-        return call.done;
-      },
-      send: async (message, compress) => {
-        if (!isOpen) await whenOpen;
-        await call.send(message, false, compress);
-      },
-      end: () => {
-        if (isOpen) call.sendEnd();
-        else void whenOpen.then(() => call.sendEnd());
-      },
-      cancel: () => call.cancel("cancelled", `Call of ${path} was cancelled`),
-    };
+    this.#start(stream.call, path, options, () => stream.opened());
+    return stream;
   }
 
   close(): void {

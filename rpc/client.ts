@@ -14,12 +14,13 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { CodedError } from "../base/errors.ts";
-import type { Channel, RawStream } from "./channel.ts";
+import type { Channel } from "./channel.ts";
 import type { CallOptions } from "./client_call.ts";
+import type { RawStream } from "./client_stream.ts";
 import { decodeMessage, encodeMessage, mapStream } from "./service.ts";
 
 export { type Channel, type ChannelOptions, type ChannelState, createChannel } from "./channel.ts";
-export type { RawStream } from "./channel.ts";
+export type { RawStream } from "./client_stream.ts";
 export type { CallOptions } from "./client_call.ts";
 
 /** One method of a client; it throws a `CodedError` when the call fails. */

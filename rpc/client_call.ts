@@ -61,6 +61,8 @@ export class ClientCall implements StreamEvents, MessageTarget {
   readonly #deadlineAtMs: number | undefined;
   readonly #span: CallSpan | undefined;
   #timer: WheelTimer | undefined;
+  /** The listener of the caller's signal, when there is one. */
+  #onAbort: (() => void) | undefined;
   #stream: H2Stream | undefined;
   #reader: MessageReader | undefined;
   #encoding: string | undefined;
@@ -85,8 +87,15 @@ export class ClientCall implements StreamEvents, MessageTarget {
         this.cancel("deadlineExceeded", `Call of ${path} took longer than ${timeoutMs} ms`);
       });
     }
-    if (signal?.aborted) this.#onAbort();
-    else signal?.addEventListener("abort", this.#onAbort);
+    if (signal === undefined) return;
+    const onAbort = (): void => {
+      this.cancel("cancelled", `Call of ${path} was cancelled`, signal.reason);
+    };
+    if (signal.aborted) onAbort();
+    else {
+      this.#onAbort = onAbort;
+      signal.addEventListener("abort", onAbort);
+    }
   }
 
   /** Opens the stream. Returns `false` when the session has no room for it. */
@@ -131,7 +140,9 @@ export class ClientCall implements StreamEvents, MessageTarget {
     if (this.done) return;
     this.done = true;
     this.#timer?.cancel();
-    this.#options.signal?.removeEventListener("abort", this.#onAbort);
+    if (this.#onAbort !== undefined) {
+      this.#options.signal?.removeEventListener("abort", this.#onAbort);
+    }
     this.#reader?.release();
     this.#span?.end(error === undefined ? Code.Ok : statusOfErrorCode(error.code));
     this.#events.onEnd(error);
@@ -203,11 +214,6 @@ export class ClientCall implements StreamEvents, MessageTarget {
     const status = errorCodeOfStatus(statusOfReset(code));
     this.fail(new CodedError(status, `Call of ${this.#path} was reset with HTTP/2 code ${code}`));
   }
-
-  readonly #onAbort = (): void => {
-    const reason: unknown = this.#options.signal?.reason;
-    this.cancel("cancelled", `Call of ${this.#path} was cancelled`, reason);
-  };
 
   onMessage(bytes: Uint8Array, compressed: boolean): void {
     if (this.done || this.#stream === undefined) return;

@@ -8,28 +8,30 @@
  * @module
  */
 
+/** Who fills a {@linkcode MessageQueue}. An object, so that a call needs no closures for it. */
+export interface QueueOwner<T> {
+  /** Is called with each message that the reader took. */
+  onTaken?(message: T): void;
+  /** Is called when the reader stops before the end. */
+  onReturn?(): void;
+}
+
 // Moves the rest of a long queue seldom, and lets go of what was taken.
 const COMPACT_AFTER = 1024;
 
 /** A queue between a stream and one reader. */
 export class MessageQueue<T> implements AsyncIterableIterator<T> {
-  readonly #onTaken: (message: T) => void;
-  readonly #onReturn: () => void;
+  readonly #owner: QueueOwner<T>;
   /** Waiting messages from `#first` on; taking from the front of a long array would move all of it. */
-  #messages: T[] = [];
+  #messages: T[] | undefined;
   #first = 0;
   #waiting: ((result: IteratorResult<T, undefined>) => void) | undefined;
   #waitingReject: ((error: unknown) => void) | undefined;
   #ended = false;
   #error: unknown;
 
-  /**
-   * @param onTaken Called with each message that the reader took.
-   * @param onReturn Called when the reader stops before the end.
-   */
-  constructor(onTaken: (message: T) => void, onReturn: () => void) {
-    this.#onTaken = onTaken;
-    this.#onReturn = onReturn;
+  constructor(owner: QueueOwner<T>) {
+    this.#owner = owner;
   }
 
   /** Adds a message. */
@@ -37,12 +39,12 @@ export class MessageQueue<T> implements AsyncIterableIterator<T> {
     if (this.#ended) return;
     const waiting = this.#waiting;
     if (waiting === undefined) {
-      this.#messages.push(message);
+      (this.#messages ??= []).push(message);
       return;
     }
     this.#waiting = this.#waitingReject = undefined;
     waiting({ value: message, done: false });
-    this.#onTaken(message);
+    this.#owner.onTaken?.(message);
   }
 
   /** Ends the queue after the messages that wait. */
@@ -66,16 +68,17 @@ export class MessageQueue<T> implements AsyncIterableIterator<T> {
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
-    if (this.#first < this.#messages.length) {
-      const message = this.#messages[this.#first++] as T;
-      if (this.#first === this.#messages.length) {
-        this.#messages = [];
+    const messages = this.#messages;
+    if (messages !== undefined) {
+      const message = messages[this.#first++] as T;
+      if (this.#first === messages.length) {
+        this.#messages = undefined;
         this.#first = 0;
       } else if (this.#first === COMPACT_AFTER) {
-        this.#messages = this.#messages.slice(this.#first);
+        this.#messages = messages.slice(this.#first);
         this.#first = 0;
       }
-      this.#onTaken(message);
+      this.#owner.onTaken?.(message);
       return Promise.resolve({ value: message, done: false });
     }
     if (this.#error !== undefined) {
@@ -91,10 +94,10 @@ export class MessageQueue<T> implements AsyncIterableIterator<T> {
   }
 
   return(): Promise<IteratorResult<T, undefined>> {
-    this.#messages = [];
+    this.#messages = undefined;
     this.#first = 0;
     this.end();
-    this.#onReturn();
+    this.#owner.onReturn?.();
     return Promise.resolve({ value: undefined, done: true });
   }
 

@@ -9,7 +9,7 @@
 
 import { decompressSlowly, decompressUsual, MAX_GROWTH } from "./compression.ts";
 import type { H2Stream } from "./h2_stream.ts";
-import { MessageQueue } from "./message_queue.ts";
+import { MessageQueue, type QueueOwner } from "./message_queue.ts";
 import { type MessageFault, MessageReader, type MessageTarget } from "./message_reader.ts";
 import type { MethodType } from "./service.ts";
 import { Code } from "./status.ts";
@@ -35,7 +35,7 @@ const TOO_MANY: MessageFault = {
 };
 
 /** Takes in the requests of one call. */
-export class RequestIntake implements MessageTarget {
+export class RequestIntake implements MessageTarget, QueueOwner<Uint8Array> {
   readonly #stream: H2Stream;
   readonly #encoding: string | undefined;
   readonly #events: IntakeEvents;
@@ -71,7 +71,7 @@ export class RequestIntake implements MessageTarget {
     this.#events = events;
     this.#awaitsEnd = type === "unary";
     if (type === "client_stream" || type === "bidi_stream") {
-      this.requests = new MessageQueue((bytes) => this.#taken(bytes), () => {});
+      this.requests = new MessageQueue(this);
     }
   }
 
@@ -99,6 +99,8 @@ export class RequestIntake implements MessageTarget {
   #endNow(): void {
     if (this.#over) return;
     if (this.isPartial) return this.#fault("A truncated message");
+    // A call may go on for long after the end of its requests.
+    this.#reader = undefined;
     if (this.requests !== undefined) return this.requests.end();
     if (!this.#sawRequest) return this.#fault("A request without a message");
     const request = this.#request;
@@ -188,7 +190,7 @@ export class RequestIntake implements MessageTarget {
     } else this.#fault("More than one message for a call that takes one");
   }
 
-  #taken(bytes: Uint8Array): void {
+  onTaken(bytes: Uint8Array): void {
     this.wasCompressed = this.#compressedFlags?.shift() ?? false;
     this.#queuedBytes -= bytes.length;
     if (!this.#over) {

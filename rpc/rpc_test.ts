@@ -266,3 +266,43 @@ Deno.test("createRpcServer() answers plain HTTP on the same port", async () => {
     await missing.body?.cancel();
   });
 });
+
+Deno.test("onCancel() tells of a cancelled call and of a deadline, each callback once", async () => {
+  const seen: string[] = [];
+  const wake: (() => void)[] = [];
+  const waiting = rawService("test.Wait", {
+    Wait: {
+      serverSink: async (request, context, sink) => {
+        const name = new TextDecoder().decode(request);
+        const over = new Promise<void>((resolve) => {
+          context.onCancel(() => seen.push(`${name} first`));
+          context.onCancel(resolve);
+        });
+        void sink.send(request);
+        await over;
+        context.onCancel(() => seen.push(`${name} late, cancelled: ${context.cancelled}`));
+        wake.shift()?.();
+      },
+    },
+  });
+  await withServer({ services: [waiting] }, async (channel) => {
+    for (const [name, options] of [["client", {}], ["deadline", { timeoutMs: 50 }]] as const) {
+      const noticed = new Promise<void>((resolve) => wake.push(resolve));
+      const stream = channel.rawStream("/test.Wait/Wait", options);
+      await stream.send(text.encode(name));
+      stream.end();
+      assert.equal((await stream.messages.next()).value?.length, name.length);
+      if (name === "client") stream.cancel();
+      await assert.rejects(async () => {
+        for await (const _ of stream.messages);
+      });
+      await noticed;
+    }
+  });
+  assert.deepEqual(seen, [
+    "client first",
+    "client late, cancelled: true",
+    "deadline first",
+    "deadline late, cancelled: true",
+  ]);
+});

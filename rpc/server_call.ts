@@ -56,6 +56,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
   #metadata: Metadata | undefined;
   #controller: AbortController | undefined;
   #abortReason: CodedError | undefined;
+  #onCancel: (() => void) | undefined;
   readonly #intake: RequestIntake;
   readonly #span: CallSpan | undefined;
   #timer: WheelTimer | undefined;
@@ -126,6 +127,19 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
       if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
     }
     return this.#controller.signal;
+  }
+
+  get cancelled(): boolean {
+    return this.#abortReason !== undefined;
+  }
+
+  onCancel(callback: () => void): void {
+    if (this.#abortReason !== undefined) return callback();
+    const earlier = this.#onCancel;
+    this.#onCancel = earlier === undefined ? callback : () => {
+      earlier();
+      callback();
+    };
   }
 
   setHeader(key: string, value: MetadataValue): void {
@@ -243,21 +257,32 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
       else this.#settleLater(reply, (message) => this.#reply(message));
       return;
     }
-    this.#settleLater(this.#runStream(request), () => this.#endWell());
+    let work: Promise<void>;
+    try {
+      work = this.#runStream(request);
+    } catch (error) {
+      return this.#fail(error);
+    }
+    this.#settleLater(work, () => this.#endWell());
   }
 
-  async #runStream(request: Uint8Array | undefined): Promise<void> {
+  // Not async: its frame would hold the request for as long as the call goes on.
+  #runStream(request: Uint8Array | undefined): Promise<void> {
     const { handler } = this.#method;
     const { requests } = this.#intake;
     if ("serverSink" in handler && request !== undefined) {
-      await handler.serverSink(request, this, this);
-    } else if ("serverStream" in handler && request !== undefined) {
-      await this.#sendAll(handler.serverStream(request, this));
-    } else if ("clientStream" in handler && requests !== undefined) {
-      this.send(await handler.clientStream(requests, this));
-    } else if ("bidi" in handler && requests !== undefined) {
-      await this.#sendAll(handler.bidi(requests, this));
+      return handler.serverSink(request, this, this);
     }
+    if ("serverStream" in handler && request !== undefined) {
+      return this.#sendAll(handler.serverStream(request, this));
+    }
+    if ("clientStream" in handler && requests !== undefined) {
+      return handler.clientStream(requests, this).then((reply) => void this.send(reply));
+    }
+    if ("bidi" in handler && requests !== undefined) {
+      return this.#sendAll(handler.bidi(requests, this));
+    }
+    return Promise.resolve();
   }
 
   async #sendAll(messages: AsyncIterable<Uint8Array>): Promise<void> {
@@ -343,6 +368,9 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
   #abort(reason: CodedError): void {
     this.#abortReason = reason;
     this.#controller?.abort(reason);
+    const onCancel = this.#onCancel;
+    this.#onCancel = undefined;
+    if (onCancel !== undefined) this.#stream.session.protect(onCancel);
     this.#intake.requests?.fail(reason);
     // A source that waits for its next reply need not wait in vain; one that is a generator ends
     // when its own wait does, for which it has the signal.

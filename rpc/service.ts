@@ -25,8 +25,15 @@ export interface CallContext {
   readonly path: string;
   /** What the client sent along. */
   readonly metadata: Metadata;
-  /** Aborts when the client goes away or the deadline passes. */
+  /** Aborts when the client goes away or the deadline passes. It is made when it is first read. */
   readonly signal: AbortSignal;
+  /** Whether the client went away or the deadline passed. */
+  readonly cancelled: boolean;
+  /**
+   * Calls `callback` once when the client goes away or the deadline passes, at once when that has
+   * happened. For streams that many clients leave open: a listener of `signal` takes a KiB for each.
+   */
+  onCancel(callback: () => void): void;
   /** Time that the client gave the whole call, in milliseconds; `undefined` without a deadline. */
   readonly deadlineMs: number | undefined;
   readonly remoteAddress: string;

@@ -32,7 +32,7 @@ export function listenTcp(address: TcpAddress): StreamListener {
     // Replies are small and already batched; waiting for more would only delay them.
     connection.setNoDelay(true);
     const { hostname, port } = connection.remoteAddr as Deno.NetAddr;
-    return { stream: connection, remoteAddress: hostname, remotePort: port };
+    return { stream: new Socket(connection), remoteAddress: hostname, remotePort: port };
   });
 }
 
@@ -45,7 +45,7 @@ export function listenUnix(path: string): StreamListener {
     throw new CodedError("unavailable", `Cannot listen on "${path}"`, { cause });
   }
   return listenerOf(listener, -1, (connection) => ({
-    stream: connection,
+    stream: new Socket(connection),
     remoteAddress: "unix",
     remotePort: 0,
   }));
@@ -62,7 +62,7 @@ export async function dialTcp(
     Deno.connect({ hostname, port, ...(signal === undefined ? {} : { signal }) }),
   );
   dialled.setNoDelay(true);
-  return dialled;
+  return new Socket(dialled);
 }
 
 /** Dials a Unix socket. Throws a `CodedError` (`unavailable`, or `cancelled` by the signal). */
@@ -70,7 +70,8 @@ export async function dialUnix(
   path: string,
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<ByteStream> {
-  return await dialing(path, options.signal, Deno.connect({ transport: "unix", path }));
+  const connecting = Deno.connect({ transport: "unix", path });
+  return new Socket(await dialing(path, options.signal, connecting));
 }
 
 async function dialing<C extends Deno.Conn>(
@@ -80,7 +81,7 @@ async function dialing<C extends Deno.Conn>(
 ): Promise<C> {
   let connection: C;
   try {
-    connection = closing(await connecting);
+    connection = await connecting;
   } catch (cause) {
     const code = signal?.aborted ? "cancelled" : "unavailable";
     throw new CodedError(code, `Cannot dial ${target}`, { cause });
@@ -111,7 +112,7 @@ function listenerOf<C extends Deno.Conn>(
           const askedMs = performance.now();
           const connection = await listener.accept();
           if (streak.isOver(askedMs, performance.now())) await streak.pause();
-          incoming = wrap(closing(connection));
+          incoming = wrap(connection);
         } catch (error) {
           if (closed || error instanceof Deno.errors.BadResource) return;
           // One peer that is gone again, or no descriptors: neither ends the listener.
@@ -124,14 +125,30 @@ function listenerOf<C extends Deno.Conn>(
   };
 }
 
-/** Makes `close` of a connection harmless when it is repeated. */
-function closing<C extends Deno.Conn>(connection: C): C {
-  const close = connection.close.bind(connection);
-  let closed = false;
-  connection.close = () => {
-    if (closed) return;
-    closed = true;
-    close();
-  };
-  return connection;
+/** A connection of the runtime whose `close` may be repeated. */
+class Socket implements ByteStream {
+  readonly #connection: Deno.Conn;
+  #closed = false;
+
+  constructor(connection: Deno.Conn) {
+    this.#connection = connection;
+  }
+
+  read(buffer: Uint8Array): Promise<number | null> {
+    return this.#connection.read(buffer);
+  }
+
+  write(data: Uint8Array): Promise<number> {
+    return this.#connection.write(data);
+  }
+
+  closeWrite(): Promise<void> {
+    return this.#connection.closeWrite();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#connection.close();
+  }
 }

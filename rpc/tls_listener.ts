@@ -35,7 +35,7 @@ const RELOAD_AFTER_MS = 1000;
 export function listenTls(options: TlsListenerOptions): StreamListener {
   const files = new CertificateFiles(options);
   const tcp = listenTcp(options);
-  const ready = new MessageQueue<IncomingStream>(() => {}, () => close());
+  const ready = new MessageQueue<IncomingStream>({ onReturn: () => close() });
   let handshakes = 0;
   let closed = false;
   const close = (): void => {

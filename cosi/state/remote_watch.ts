@@ -12,7 +12,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { CodedError, codeOf, formatError } from "../../base/errors.ts";
 import { backoffMs } from "../../base/retry.ts";
-import type { RawStream } from "../../rpc/channel.ts";
+import type { RawStream } from "../../rpc/client.ts";
 import type { Kind } from "../resource.ts";
 import { decodeEvents } from "./event_wire.ts";
 import { RawResource } from "./raw_resource.ts";

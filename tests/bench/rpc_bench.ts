@@ -109,21 +109,29 @@ async function idle(
   kind: "streams" | "sessions",
   count: number,
 ): Promise<void> {
-  // Compiled code and first buffers are not what is asked for here.
+  const open = async (): Promise<AsyncDisposable> => {
+    const child = new Deno.Command(peer, {
+      args: [`-addr=127.0.0.1:${target.port}`, `-case=${kind}`, `-n=${count}`],
+      stdin: "piped",
+      stdout: "piped",
+    }).spawn();
+    const reader = child.stdout.getReader();
+    await reader.read();
+    return {
+      [Symbol.asyncDispose]: async () => {
+        await reader.cancel();
+        await child.stdin.close();
+        await child.status;
+      },
+    };
+  };
+  // Compiled code, first buffers and a young heap of full size are not what is asked for here.
   await measure(peer, target, ["-case=unary", "-workers=64", "-duration=1s"]);
+  await using _first = await open();
   const before = await residentKib(target.child.pid);
-  const child = new Deno.Command(peer, {
-    args: [`-addr=127.0.0.1:${target.port}`, `-case=${kind}`, `-n=${count}`],
-    stdin: "piped",
-    stdout: "piped",
-  }).spawn();
-  const reader = child.stdout.getReader();
-  await reader.read();
+  await using _more = await open();
   const grown = await residentKib(target.child.pid) - before;
-  report(`${count} idle ${kind}: ${target.name}`, grown / count, "KiB each");
-  await reader.cancel();
-  await child.stdin.close();
-  await child.status;
+  report(`${count} more idle ${kind}: ${target.name}`, grown / count, "KiB each");
 }
 
 async function withTargets(

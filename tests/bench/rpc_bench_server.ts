@@ -43,9 +43,9 @@ async function serveOwn(listener: StreamListener): Promise<void> {
       },
     },
     Hang: {
-      serverSink: (_request, { signal }, sink) =>
+      serverSink: (_request, context, sink) =>
         new Promise((resolve) => {
-          signal.addEventListener("abort", () => resolve());
+          context.onCancel(resolve);
           void sink.send(SMALL);
         }),
     },
