@@ -31,6 +31,7 @@ import { compileSelection } from "./selection.ts";
 import { inSlices } from "./slices.ts";
 import { createStamp } from "./stamp.ts";
 import type {
+  OwnedWatch,
   ResourceDraft,
   Selection,
   State,
@@ -78,9 +79,9 @@ export interface StateCore extends State {
   /** Like `update`, but without a promise where the write is made at once. Errors may be thrown. */
   updateNow(draft: ResourceDraft, options: UpdateOptions): RawResource | Promise<RawResource>;
   /** A watch whose events are taken instead of iterated. */
-  openWatch(ref: Ref, options: WatchOptions): Watcher;
+  openWatch(ref: Ref, options: OwnedWatch<WatchOptions>): Watcher;
   /** A watch of a kind whose events are taken instead of iterated. */
-  openKindWatch(kind: Kind, options: WatchKindOptions): Promise<Watcher>;
+  openKindWatch(kind: Kind, options: OwnedWatch<WatchKindOptions>): Promise<Watcher>;
   /** Finishes the writes on their way, ends all watches and closes the store. */
   close(): Promise<void>;
 }
@@ -289,7 +290,7 @@ class Core implements StateCore {
 
   /** Waits until a resource has no finalizers or is gone. */
   async #untilFree(ref: Ref, signal: AbortSignal | undefined): Promise<void> {
-    const watch = this.openWatch(ref, { signal: signal ?? new AbortController().signal });
+    const watch = this.openWatch(ref, signal === undefined ? {} : { signal });
     for await (const events of watch) {
       for (const { type, resource, error } of events) {
         if (type === "destroyed") return;
@@ -308,7 +309,7 @@ class Core implements StateCore {
     }
   }
 
-  openWatch(ref: Ref, options: WatchOptions): Watcher {
+  openWatch(ref: Ref, options: OwnedWatch<WatchOptions>): Watcher {
     const table = this.#tables.obtain(ref);
     const { history } = table;
     const initial: StateEvent[] = [];
@@ -334,7 +335,7 @@ class Core implements StateCore {
     return this.openKindWatch(kind, options);
   }
 
-  async openKindWatch(kind: Kind, options: WatchKindOptions): Promise<Watcher> {
+  async openKindWatch(kind: Kind, options: OwnedWatch<WatchKindOptions>): Promise<Watcher> {
     const matcher = compileSelection(options);
     const table = this.#tables.obtain(kind);
     const revision = table.history.lastRevision;
@@ -362,7 +363,7 @@ class Core implements StateCore {
    */
   #open(
     table: KindTable,
-    options: WatchKindOptions,
+    options: OwnedWatch<WatchKindOptions>,
     watched: Pick<WatcherOptions, "id" | "matcher" | "initial">,
     onNow?: () => void,
   ): Watcher {

@@ -182,7 +182,7 @@ class Handlers {
       if (full !== undefined) await full;
       const pause = slicer.step();
       if (pause !== undefined) await pause;
-      if (context.signal.aborted) return;
+      if (context.cancelled) return;
     }
   }
 
@@ -245,7 +245,8 @@ class Handlers {
     this.#policy?.check("watch", query, context);
     const release = this.#countWatch(context);
     try {
-      const watcher = await this.#open(query, context.signal);
+      const watcher = await this.#open(query);
+      context.onCancel(() => watcher.close());
       // Clients wait for this message to know that the watch stands.
       void sink.send(EMPTY);
       await streamWatch({
@@ -262,11 +263,10 @@ class Handlers {
     }
   }
 
-  #open(query: WatchRequest, signal: AbortSignal): Promise<Watcher> | Watcher {
+  #open(query: WatchRequest): Promise<Watcher> | Watcher {
     const { id, tailEvents, startFromBookmark, labelQueries, idRegexp } = query;
     const start = {
       tailEvents,
-      signal,
       ...(startFromBookmark === undefined ? {} : { startFromBookmark }),
     };
     if (id === undefined) {

@@ -52,6 +52,9 @@ export interface WatchKindOptions extends WatchOptions, Selection {
   readonly bootstrapBookmark?: boolean;
 }
 
+/** Options of a watch that may lack a signal, because its owner closes it. */
+export type OwnedWatch<T extends WatchOptions> = Omit<T, "signal"> & Partial<Pick<T, "signal">>;
+
 /** What a writer gives to create or update a resource. */
 export interface ResourceDraft {
   readonly metadata: Metadata;

@@ -9,14 +9,14 @@
 import { CodedError } from "../../base/errors.ts";
 import { bookmarkOutOfHistory, type Epoch, resolveBookmark } from "./bookmark.ts";
 import type { KindTable } from "./kind_table.ts";
-import type { WatchKindOptions } from "./state.ts";
+import type { OwnedWatch, WatchKindOptions } from "./state.ts";
 
 /** What a position depends on. */
 export interface WatchStart {
   readonly table: KindTable;
   /** The only ID to watch. */
   readonly id: string | undefined;
-  readonly options: WatchKindOptions;
+  readonly options: OwnedWatch<WatchKindOptions>;
   readonly epochs: readonly Epoch[];
   /** The revision of the state. */
   readonly revision: number;

@@ -23,7 +23,8 @@ export interface WatcherOptions {
   readonly initial: readonly StateEvent[];
   /** Position of the first event of the history. */
   readonly position: number;
-  readonly signal: AbortSignal;
+  /** Ends the watch, as {@linkcode Watcher.close} does. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 type Result = IteratorResult<readonly StateEvent[], undefined>;
@@ -35,14 +36,14 @@ export class Watcher implements EventListener, AsyncIterableIterator<readonly St
   readonly #table: KindTable;
   readonly #id: string | undefined;
   readonly #matcher: Matcher | undefined;
-  readonly #signal: AbortSignal;
+  readonly #signal: AbortSignal | undefined;
   #initial: readonly StateEvent[];
   #position: number;
   /** Everything up to now is taken: the next event sets the position. */
   #parked = false;
   #closed = false;
   #waiting: ((result: Result) => void) | undefined;
-  readonly #onAbort = (): void => this.close();
+  readonly #onAbort: (() => void) | undefined;
   /**
    * Is called when there may be something to take, and when the watch has ended; then nobody iterates.
    */
@@ -54,13 +55,16 @@ export class Watcher implements EventListener, AsyncIterableIterator<readonly St
     this.#matcher = options.matcher;
     this.#initial = options.initial;
     this.#position = options.position;
-    this.#signal = options.signal;
-    if (options.signal.aborted) {
+    if (options.signal?.aborted) {
       this.#closed = true;
       this.#table.releaseIfUnused();
       return;
     }
-    options.signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (options.signal !== undefined) {
+      this.#signal = options.signal;
+      this.#onAbort = () => this.close();
+      this.#signal.addEventListener("abort", this.#onAbort, { once: true });
+    }
     this.#table.listen(this, this.#id);
   }
 
@@ -69,7 +73,7 @@ export class Watcher implements EventListener, AsyncIterableIterator<readonly St
     if (this.#closed) return;
     this.#closed = true;
     this.#initial = [];
-    this.#signal.removeEventListener("abort", this.#onAbort);
+    if (this.#onAbort !== undefined) this.#signal?.removeEventListener("abort", this.#onAbort);
     this.#table.unlisten(this, this.#id);
     this.#waiting?.(DONE);
     this.#waiting = undefined;
