@@ -10,6 +10,7 @@
  */
 
 import { BufferAccount, type BufferBudget } from "./buffer_account.ts";
+import { trimBuffers } from "./buffers.ts";
 import { ClosedStreams } from "./closed_streams.ts";
 import { Flood } from "./flood_guard.ts";
 import { ConnectionFault, DEFAULT_WINDOW_BYTES, Http2Code, Setting } from "./frames.ts";
@@ -369,6 +370,7 @@ export class Session {
   }
 
   #runChecks(nowMs: number): void {
+    trimBuffers(nowMs);
     const { limits, outbox } = this;
     const silentMs = nowMs - this.lastReadMs;
     if (outbox.writingSinceMs > 0 && nowMs - outbox.writingSinceMs > limits.writeStallMs) {
