@@ -41,10 +41,14 @@ import { WakeQueue } from "./wake_queue.ts";
 
 /** How long initiations are worked off at a stretch. */
 const SLICE_MS = 2;
-/** Data that comes in at the same time gets this many times as long as initiations do. */
+/** The same while no data flows: datagrams that come in meanwhile fit the socket's buffer. */
+const QUIET_SLICE_MS = 5;
+/** Data that flows at the same time gets up to this many times as long as initiations do. */
 const DATA_SHARE = 4;
 /** The same under a storm. */
 const STORM_DATA_SHARE = 19;
+/** What one message of data is given of that time: three times what it takes. */
+const MESSAGE_MS = 0.1;
 /** Forgotten when it grows beyond this; it fills again with the next handshakes. */
 const KNOWN_HOSTS_LIMIT = 50_000;
 
@@ -79,8 +83,8 @@ export class WireguardCore implements PeerHost {
   /** Where peers were seen; under a storm they are answered before strangers. */
   readonly #knownHosts = new Set<string>();
   #isWorking = false;
-  /** Transport messages since the last slice of initiations. */
-  #transports = 0;
+  /** Messages with content, both ways, since the last slice of initiations. */
+  #dataMessages = 0;
 
   constructor(options: CoreOptions) {
     this.#options = options;
@@ -158,7 +162,8 @@ export class WireguardCore implements PeerHost {
   /** Works off initiations that wait, up to `limit` of them and for the time of a slice. */
   workOff(limit = Infinity): void {
     const startMs = this.nowMs();
-    for (let i = 0; i < limit && this.nowMs() - startMs < SLICE_MS; i++) {
+    const sliceMs = this.#dataMessages > 0 ? SLICE_MS : QUIET_SLICE_MS;
+    for (let i = 0; i < limit && this.nowMs() - startMs < sliceMs; i++) {
       const next = this.#queue.take(this.nowMs());
       if (next === undefined) break;
       if (!this.#receiveInitiation(next.message, next.source)) this.counters.refusedHandshakes++;
@@ -207,7 +212,11 @@ export class WireguardCore implements PeerHost {
     const message = session.seal(packet);
     peer.sentBytes += message.length;
     peer.authenticatedSent(nowMs);
-    if (packet.length > 0) peer.dataSent(nowMs);
+    if (packet.length > 0) {
+      this.#dataMessages++;
+      peer.dataSent(nowMs);
+    }
+    peer.keepFreshSending(nowMs);
     this.#options.send(message, peer.endpoint);
   }
 
@@ -259,12 +268,13 @@ export class WireguardCore implements PeerHost {
     this.workOff();
     const nowMs = this.nowMs();
     this.#isWorking = this.#queue.length > 0;
-    const hasData = this.#transports > 0;
-    this.#transports = 0;
+    const wantedMs = this.#dataMessages * MESSAGE_MS;
+    this.#dataMessages = 0;
     if (!this.#isWorking) return;
     const share = this.#queue.isOverloaded(nowMs) ? STORM_DATA_SHARE : DATA_SHARE;
-    if (hasData) this.#pause.set(nowMs + share * (nowMs - startMs));
-    else this.#options.defer(() => this.#continueWork());
+    // Always a timer: work that is only put off to the next turn of the loop keeps the runtime from
+    // looking at the sockets for up to 61 turns, and what comes in then overflows their buffers.
+    this.#pause.set(nowMs + Math.min(wantedMs, share * (nowMs - startMs)));
   }
 
   #receiveInitiation(message: Uint8Array, source: Source): boolean {
@@ -328,7 +338,6 @@ export class WireguardCore implements PeerHost {
       return;
     }
     const { peer, session } = indexed;
-    this.#transports++;
     this.#noteReceived(peer, message, source, nowMs);
     if (session === peer.next) {
       peer.promoteNext(nowMs);
@@ -336,6 +345,7 @@ export class WireguardCore implements PeerHost {
     }
     peer.keepFreshReceiving(nowMs);
     if (packet.length === 0) return;
+    this.#dataMessages++;
     peer.dataReceived(nowMs);
     this.#deliver(peer, packet);
   }

@@ -1,130 +1,10 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 import assert from "node:assert/strict";
-import { setImmediate } from "node:timers";
-import { ipv6Bytes, secureRandom } from "../addresses.ts";
-import { IPV6_HEADER_SIZE, writeIpv6Header } from "../net/ipv6.ts";
-import { type VirtualClock, virtualClock, virtualNetwork } from "../testing_network.ts";
-import { TimerQueue } from "../timers.ts";
-import { WireguardCore } from "./core.ts";
+import { secureRandom } from "../addresses.ts";
 import { localIdentity } from "./handshake.ts";
-import { COOKIE_REPLY, INITIATION, messageType, RESPONSE, TRANSPORT } from "./messages.ts";
-import type { Peer } from "./peer.ts";
-
-interface End {
-  readonly core: WireguardCore;
-  readonly publicKey: Uint8Array;
-  readonly address: Uint8Array;
-  readonly addressKey: string;
-  readonly port: number;
-  readonly delivered: Uint8Array[];
-  /** The other end, as this one knows it. */
-  peer: Peer;
-}
-
-interface Line {
-  readonly clock: VirtualClock;
-  readonly a: End;
-  readonly b: End;
-  /** Messages in the order in which they were sent, for example "a initiation". */
-  readonly log: string[];
-  /** Whether a message arrives. */
-  filter: (datagram: Uint8Array, sender: "a" | "b") => boolean;
-  /** Whether initiations wait until the test works them off. */
-  isHeld: boolean;
-  forget(): void;
-}
-
-const NAMES: Readonly<Record<number, string>> = {
-  [INITIATION]: "initiation",
-  [RESPONSE]: "response",
-  [COOKIE_REPLY]: "cookie",
-  [TRANSPORT]: "data",
-};
-
-/** Two cores; `a` knows where `b` is, not the other way round. */
-async function withLine(run: (line: Line) => Promise<void>): Promise<void> {
-  const clock = virtualClock();
-  const network = virtualNetwork(clock, 1);
-  const stops: (() => void)[] = [];
-  const start = (hostname: string, text: string): Omit<End, "peer"> => {
-    const identity = localIdentity(secureRandom(32));
-    const address = ipv6Bytes(text);
-    const timers = new TimerQueue(clock);
-    const bind = network.bind(hostname);
-    const delivered: Uint8Array[] = [];
-    const core = new WireguardCore({
-      identity,
-      address,
-      timers,
-      nowMs: () => clock.nowMs(),
-      wallMs: () => clock.nowMs(),
-      random: secureRandom,
-      send: (datagram, endpoint) => bind.send(datagram, endpoint),
-      deliver: (packet) => void delivered.push(Uint8Array.from(packet)),
-      defer: (todo) => void (line.isHeld || setImmediate(todo)),
-    });
-    void bind.run((datagram, source) => core.receive(datagram, source));
-    stops.push(() => timers.close(), () => bind.close());
-    const addressKey = String.fromCharCode(...pairs(address));
-    return {
-      core,
-      publicKey: identity.publicKey,
-      address,
-      addressKey,
-      port: bind.port,
-      delivered,
-    };
-  };
-  const a = start("a", "fdae::a");
-  const b = start("b", "fdae::b");
-  const aPeer = a.core.addPeer(b.publicKey, b.address);
-  const bPeer = b.core.addPeer(a.publicKey, a.address);
-  assert.ok(aPeer !== undefined && bPeer !== undefined);
-  aPeer.endpoint = { hostname: "b", port: b.port };
-  const line: Line = {
-    clock,
-    a: { ...a, peer: aPeer },
-    b: { ...b, peer: bPeer },
-    log: [],
-    filter: () => true,
-    isHeld: false,
-    forget: () => void (line.log.length = 0),
-  };
-  network.tap = (datagram, { hostname }) => {
-    const type = messageType(datagram) ?? 0;
-    const name = type === TRANSPORT && datagram.length === 32 ? "keepalive" : NAMES[type];
-    line.log.push(`${hostname} ${name}`);
-    return line.filter(datagram, hostname === "a" ? "a" : "b");
-  };
-  try {
-    await run(line);
-  } finally {
-    for (const stop of stops) stop();
-  }
-}
-
-function pairs(bytes: Uint8Array): number[] {
-  return Array.from(
-    { length: 8 },
-    (_, i) => ((bytes[2 * i] ?? 0) << 8) | (bytes[2 * i + 1] ?? 0),
-  );
-}
-
-function packet(from: End, to: End, marker: number, size = 60): Uint8Array {
-  const bytes = new Uint8Array(size);
-  writeIpv6Header(bytes, 59, from.address, to.address);
-  bytes[IPV6_HEADER_SIZE] = marker;
-  return bytes;
-}
-
-function send(from: End, to: End, marker = 0): void {
-  assert.ok(from.core.sendPacket(packet(from, to, marker), to.addressKey));
-}
-
-function markers(end: End): number[] {
-  return end.delivered.splice(0).map((bytes) => bytes[IPV6_HEADER_SIZE] ?? -1);
-}
+import { INITIATION } from "./messages.ts";
+import { markers, packet, send, withLine } from "./testing.ts";
 
 Deno.test("WireguardCore keeps packets until the handshake is done", () =>
   withLine(async ({ clock, a, b, log }) => {
@@ -247,6 +127,20 @@ Deno.test("WireguardCore sends persistent keepalives and brings the tunnel up by
     assert.equal(log.filter((entry) => entry === "a keepalive").length, 5);
   }));
 
+Deno.test("WireguardCore makes new keys after 120 s of nothing but keepalives", () =>
+  withLine(async ({ clock, a, log }) => {
+    a.peer.setKeepalive(25_000);
+    await clock.pass(1);
+    const handshakes = (): number => log.filter((entry) => entry === "b response").length;
+    assert.equal(handshakes(), 1);
+    await clock.pass(124_000);
+    assert.equal(handshakes(), 1);
+    await clock.pass(2000);
+    assert.equal(handshakes(), 2);
+    await clock.pass(250_000);
+    assert.equal(handshakes(), 4);
+  }));
+
 Deno.test("WireguardCore forgets all keys 540 s after the last handshake", () =>
   withLine(async ({ clock, a, b }) => {
     send(a, b);
@@ -307,71 +201,6 @@ Deno.test("WireguardCore survives handshakes that cross", () =>
     assert.equal(markers(a).length, 10);
     assert.equal(markers(b).length, 10);
   }));
-
-Deno.test("WireguardCore asks for proof of address when it is overloaded, and takes it", () =>
-  withLine(async (line) => {
-    const { clock, a, b, log } = line;
-    const sent: Uint8Array[] = [];
-    line.filter = (datagram) => {
-      sent.push(Uint8Array.from(datagram));
-      return false;
-    };
-    const initiate = (): Uint8Array => {
-      a.core.sendInitiation(a.peer);
-      return sent.pop() ?? assert.fail();
-    };
-    const source = { hostname: "a", port: a.port };
-    line.isHeld = true;
-    // More initiations with a valid first MAC than the queue holds, in one moment.
-    const flood = initiate();
-    for (let i = 0; i < 8192; i++) b.core.receive(flood, { hostname: "flood", port: i });
-    line.forget();
-    const unproven = initiate();
-    b.core.receive(unproven, source);
-    const cookie = sent.pop() ?? assert.fail();
-    assert.deepEqual(log, ["a initiation", "b cookie"]);
-    a.core.receive(cookie, { hostname: "b", port: b.port });
-    await clock.pass(1);
-    const proven = initiate();
-    assert.ok(proven.subarray(132).some((byte) => byte !== 0));
-    // From another address the proof is worth nothing.
-    b.core.receive(proven, { hostname: "evil", port: 1 });
-    assert.equal(messageType(sent.pop() ?? assert.fail()), COOKIE_REPLY);
-    b.core.receive(proven, source);
-    b.core.workOff(1);
-    assert.equal(messageType(sent.pop() ?? assert.fail()), RESPONSE);
-  }));
-
-const REMEMBERED: Readonly<Record<string, (line: Line) => void>> = {
-  "goes to": ({ b }) => b.core.wakePeer(b.peer),
-  "answered": ({ a, b }) => send(a, b),
-  "was answered by": ({ a, b }) => send(b, a),
-};
-
-for (const [what, meet] of Object.entries(REMEMBERED)) {
-  Deno.test(`WireguardCore sets hosts that it ${what} where they were before strangers`, () =>
-    withLine(async (line) => {
-      const { clock, a, b } = line;
-      b.peer.endpoint = { hostname: "a", port: a.port };
-      meet(line);
-      if (what !== "goes to") await clock.pass(1);
-      const sent: Uint8Array[] = [];
-      line.filter = (datagram) => {
-        sent.push(Uint8Array.from(datagram));
-        return false;
-      };
-      line.isHeld = true;
-      a.core.sendInitiation(a.peer);
-      const flood = sent.pop() ?? assert.fail();
-      // The first fill the queue; the others use up what strangers are answered.
-      for (let i = 0; i < 8192 + 200; i++) b.core.receive(flood, { hostname: "flood", port: i });
-      sent.length = 0;
-      b.core.receive(flood, { hostname: "flood", port: 1 });
-      assert.equal(sent.length, 0);
-      b.core.receive(flood, { hostname: "a", port: a.port });
-      assert.equal(messageType(sent.pop() ?? assert.fail()), COOKIE_REPLY);
-    }));
-}
 
 Deno.test("WireguardCore forgets a peer that is removed, and one whose address or key returns", () =>
   withLine(async ({ clock, a, b }) => {

@@ -106,6 +106,14 @@ export class Peer {
     this.#sendInitiation(nowMs);
   }
 
+  /**
+   * Sends the initiation of a handshake that is not answered again before its time, for a device
+   * that itself was too busy to hear the answer.
+   */
+  repeatHandshake(nowMs: number): void {
+    if (this.#retryAtMs !== NEVER) this.#sendInitiation(nowMs);
+  }
+
   /** Keeps a packet until there is a session. */
   enqueue(packet: Uint8Array): void {
     if (this.waiting.length >= QUEUE_LIMIT) this.waiting.shift();
@@ -165,6 +173,10 @@ export class Peer {
       this.#newHandshakeAtMs = nowMs + NEW_HANDSHAKE_MS + this.#jitterMs;
       this.#arm();
     }
+  }
+
+  /** A message was sent, keepalives included: keys that are old by now are replaced. */
+  keepFreshSending(nowMs: number): void {
     const session = this.current;
     if (
       session !== undefined && (session.sendCounter > REKEY_AFTER_MESSAGES ||

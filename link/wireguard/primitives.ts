@@ -3,8 +3,8 @@
 /**
  * The cryptographic functions of the WireGuard protocol.
  *
- * X25519 and ChaCha20-Poly1305 are the runtime's own; keyed BLAKE2s, which it lacks, and XChaCha20,
- * which only cookies need, come from JavaScript.
+ * X25519 and ChaCha20-Poly1305 are the runtime's own; XChaCha20, which only cookies need, comes from
+ * a package.
  *
  * @module
  */
@@ -19,8 +19,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
-import { blake2s } from "@noble/hashes/blake2.js";
-import { hmac } from "@noble/hashes/hmac.js";
+import { blake2s, HmacKey, keyedBlake2s } from "./blake2s.ts";
 
 /** Size of keys and hashes. */
 export const KEY_SIZE = 32;
@@ -69,37 +68,37 @@ export function dh(privateKey: KeyObject, publicKey: Uint8Array): Uint8Array | u
 }
 
 /** BLAKE2s-256 of several pieces. */
-export function hash(...pieces: Uint8Array[]): Uint8Array {
-  const state = blake2s.create();
-  for (const piece of pieces) state.update(piece);
-  return state.digest();
-}
+export const hash = blake2s;
 
 /** Keyed BLAKE2s-128. */
 export function mac(key: Uint8Array, message: Uint8Array): Uint8Array {
-  return blake2s(message, { key, dkLen: TAG_SIZE });
+  return keyedBlake2s(key, message, TAG_SIZE);
 }
 
 const ONE = Uint8Array.of(1);
 
 /** HKDF with HMAC-BLAKE2s: one output. */
 export function kdf1(key: Uint8Array, input: Uint8Array): Uint8Array {
-  return hmac(blake2s, hmac(blake2s, key, input), ONE);
+  return extract(key, input).sign(ONE);
 }
 
 /** HKDF with HMAC-BLAKE2s: two outputs. */
 export function kdf2(key: Uint8Array, input: Uint8Array): [Uint8Array, Uint8Array] {
-  const secret = hmac(blake2s, key, input);
-  const first = hmac(blake2s, secret, ONE);
-  return [first, hmac(blake2s, secret, Uint8Array.of(...first, 2))];
+  const secret = extract(key, input);
+  const first = secret.sign(ONE);
+  return [first, secret.sign(Uint8Array.of(...first, 2))];
 }
 
 /** HKDF with HMAC-BLAKE2s: three outputs. */
 export function kdf3(key: Uint8Array, input: Uint8Array): [Uint8Array, Uint8Array, Uint8Array] {
-  const secret = hmac(blake2s, key, input);
-  const first = hmac(blake2s, secret, ONE);
-  const second = hmac(blake2s, secret, Uint8Array.of(...first, 2));
-  return [first, second, hmac(blake2s, secret, Uint8Array.of(...second, 3))];
+  const secret = extract(key, input);
+  const first = secret.sign(ONE);
+  const second = secret.sign(Uint8Array.of(...first, 2));
+  return [first, second, secret.sign(Uint8Array.of(...second, 3))];
+}
+
+function extract(key: Uint8Array, input: Uint8Array): HmacKey {
+  return new HmacKey(new HmacKey(key).sign(input));
 }
 
 // The runtime copies the nonce at once, so one buffer serves all messages.
