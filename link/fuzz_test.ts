@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * Random and mutated input for every parser that the network reaches.
- *
- * `FUZZ_INPUTS` sets how many inputs each test gets; `FUZZ_SEED` replays one run.
+ * Random and mutated packets for everything that the network reaches below the messages.
  *
  * @module
  */
@@ -14,36 +12,16 @@ import { echoReply } from "./net/icmpv6.ts";
 import { checksum, IPV6_HEADER_SIZE, PROTOCOL_TCP } from "./net/ipv6.ts";
 import { parseTcp } from "./net/tcp_segment.ts";
 import { TcpStack } from "./net/tcp_stack.ts";
-import { seededRandom } from "./testing.ts";
 import { virtualClock } from "./testing_network.ts";
+import { feed, INPUTS, mutate, randomOf, SEED } from "./testing_fuzz.ts";
 import { TimerQueue } from "./timers.ts";
 import { parseEndpoint } from "./udp.ts";
 import { WireguardCore } from "./wireguard/core.ts";
 import { localIdentity } from "./wireguard/handshake.ts";
 import { messageType } from "./wireguard/messages.ts";
 
-const INPUTS = Number(Deno.env.get("FUZZ_INPUTS") ?? 20_000);
-const SEED = Number(Deno.env.get("FUZZ_SEED") ?? Date.now() % 1_000_000);
-
 const ADDRESS = ipv6Bytes("fdae:41e4:649b:9303::1");
 const PEER = ipv6Bytes("fdae:41e4:649b:9303::5");
-
-interface Random {
-  below(limit: number): number;
-  bytes(size: number): Uint8Array;
-}
-
-function random(seed: number): Random {
-  const next = seededRandom(seed);
-  const below = (limit: number): number => Math.floor(next() * limit);
-  return { below, bytes: (size) => Uint8Array.from({ length: size }, () => below(256)) };
-}
-
-function mutate(bytes: Uint8Array, from: number, { below }: Random): void {
-  for (let i = below(4); i >= 0; i--) {
-    if (bytes.length > from) bytes[from + below(bytes.length - from)] = below(256);
-  }
-}
 
 function setChecksum(packet: Uint8Array): void {
   packet[IPV6_HEADER_SIZE + 16] = packet[IPV6_HEADER_SIZE + 17] = 0;
@@ -52,9 +30,9 @@ function setChecksum(packet: Uint8Array): void {
   packet[IPV6_HEADER_SIZE + 17] = sum & 0xff;
 }
 
-Deno.test(`parsers take any bytes (seed ${SEED})`, () => {
-  const source = random(SEED);
-  for (let i = 0; i < INPUTS; i++) {
+Deno.test(`parsers take any bytes (seed ${SEED})`, async () => {
+  const source = randomOf(SEED);
+  await feed(INPUTS, () => {
     const packet = source.bytes(source.below(160));
     if (packet.length > IPV6_HEADER_SIZE + 14 && source.below(2) === 0) {
       packet[6] = PROTOCOL_TCP;
@@ -63,13 +41,13 @@ Deno.test(`parsers take any bytes (seed ${SEED})`, () => {
     parseTcp(packet);
     echoReply(packet);
     messageType(packet);
-  }
+  });
 });
 
-Deno.test(`parseEndpoint() refuses or reads back any text (seed ${SEED})`, () => {
-  const source = random(SEED);
+Deno.test(`parseEndpoint() refuses or reads back any text (seed ${SEED})`, async () => {
+  const source = randomOf(SEED);
   const alphabet = "0123456789abcdef:.[]%x ";
-  for (let i = 0; i < INPUTS / 10; i++) {
+  await feed(INPUTS, () => {
     const length = source.below(30);
     const text = Array.from({ length }, () => alphabet[source.below(alphabet.length)]).join("");
     try {
@@ -77,11 +55,11 @@ Deno.test(`parseEndpoint() refuses or reads back any text (seed ${SEED})`, () =>
     } catch (error) {
       assert.match(String(error), /Cannot read endpoint/);
     }
-  }
+  });
 });
 
-Deno.test(`WireguardCore takes any datagrams (seed ${SEED})`, () => {
-  const source = random(SEED);
+Deno.test(`WireguardCore takes any datagrams (seed ${SEED})`, async () => {
+  const source = randomOf(SEED);
   const clock = virtualClock();
   const timers = new TimerQueue(clock);
   const deferred: (() => void)[] = [];
@@ -98,20 +76,20 @@ Deno.test(`WireguardCore takes any datagrams (seed ${SEED})`, () => {
     defer: (run) => deferred.push(run),
   });
   const sizes = [32, 64, 92, 148, 148];
-  for (let i = 0; i < INPUTS; i++) {
+  await feed(INPUTS, () => {
     const size = sizes[source.below(8)] ?? source.below(200);
     const datagram = source.bytes(size);
     if (size > 4 && source.below(4) > 0) datagram.set([1 + source.below(4), 0, 0, 0]);
     core.receive(datagram, { hostname: "h", port: 1 });
     for (const run of deferred.splice(0)) run();
-  }
+  });
   assert.equal(sent, 0);
   assert.equal(core.counters.refusedPackets, 0);
   timers.close();
 });
 
 Deno.test(`TcpStack takes mutated segments of its own connections (seed ${SEED})`, async () => {
-  const source = random(SEED);
+  const source = randomOf(SEED);
   const clock = virtualClock();
   const timers = new TimerQueue(clock);
   const outbox: Uint8Array[] = [];
