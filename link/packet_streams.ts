@@ -38,7 +38,10 @@ export interface PacketStreams {
 
 /** Streams together with the way to them. */
 export interface PacketRoutes extends PacketStreams {
-  /** Sends a packet if a stream has the endpoint; returns whether one has. */
+  /**
+   * Sends a packet, whose memory may be used again, if a stream has the endpoint; returns whether one
+   * has.
+   */
   send(packet: Uint8Array, endpoint: UdpEndpoint): boolean;
   close(): void;
 }
@@ -67,7 +70,7 @@ export function createPacketRoutes(
       // Most devices have no streams at all and should not pay for them.
       if (sinks.size === 0) return false;
       const sink = sinks.get(formatEndpoint(endpoint));
-      sink?.send(packet);
+      sink?.send(packet.slice());
       return sink !== undefined;
     },
     close() {

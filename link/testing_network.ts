@@ -149,7 +149,8 @@ export function virtualNetwork(
           hosts.set(keyOf(self), handler);
           return stopped.promise;
         },
-        send(datagram, endpoint) {
+        send(message, endpoint) {
+          const datagram = message.slice();
           counts.sent++;
           const { loss = 0, duplicates = 0, reordered = 0, delayMs = 0 } = network.faults;
           const { bytesPerSecond = Infinity, queue = Infinity } = network.faults;

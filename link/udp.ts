@@ -26,7 +26,7 @@ export interface UdpBind {
   readonly receiveBufferBytes?: number;
   /** Hands over everything that comes in until the bind is closed; rejects when it breaks. */
   run(handler: DatagramHandler): Promise<void>;
-  /** Sends a datagram, or drops it when too many wait; the memory is given away. */
+  /** Sends a datagram, or drops it when too many wait; its memory may be used again. */
   send(datagram: Uint8Array, endpoint: UdpEndpoint): void;
   close(): void;
 }
@@ -85,7 +85,10 @@ export function bindUdp(hostname: string, port: number): UdpBind {
       const hostname = isDualStack && !endpoint.hostname.includes(":")
         ? `::ffff:${endpoint.hostname}`
         : endpoint.hostname;
-      waiting.push({ datagram, address: { transport: "udp", hostname, port: endpoint.port } });
+      waiting.push({
+        datagram: datagram.slice(),
+        address: { transport: "udp", hostname, port: endpoint.port },
+      });
       if (!isSending) void flush();
     },
     close() {

@@ -144,9 +144,14 @@ export interface FrameBuilder {
 
 /**
  * Makes a builder that writes each packet alone, or as part of a large one when it follows the
- * packet before in the same TCP connection. Order is kept. The memory of a frame is used again.
+ * packet before in the same TCP connection. Order is kept.
+ *
+ * The kernel takes the checksum of a large one on trust. The seal of each part vouches for it: it is
+ * what the machine sent.
+ *
+ * @param write Writes a frame, whose memory is used again; returns whether the kernel took it.
  */
-export function createFrameBuilder(write: (frame: Uint8Array) => void): FrameBuilder {
+export function createFrameBuilder(write: (frame: Uint8Array) => boolean): FrameBuilder {
   const frame = new Uint8Array(FRAME_HEADER_SIZE + PACKET_LIMIT);
   const head = frame.subarray(FRAME_HEADER_SIZE);
   /** Of the packet in `head`; 0: there is none. */
@@ -169,7 +174,8 @@ export function createFrameBuilder(write: (frame: Uint8Array) => void): FrameBui
       setUint16(head, PAYLOAD_LENGTH, length - IPV6_HEADER_SIZE);
       setUint16(head, TCP_CHECKSUM, pseudoSum(head, length - IPV6_HEADER_SIZE));
     }
-    write(frame.subarray(0, FRAME_HEADER_SIZE + length));
+    const whole = frame.subarray(0, FRAME_HEADER_SIZE + length);
+    if (!write(whole) && count > 1) writeApart(whole, write);
     length = segment = count = 0;
   };
   return {
@@ -198,6 +204,16 @@ export function createFrameBuilder(write: (frame: Uint8Array) => void): FrameBui
       if (payload === 0 || payload < segment || isPushed) flush();
     },
   };
+}
+
+/** Writes the packets of a frame each in a frame of its own. */
+function writeApart(frame: Uint8Array, write: (frame: Uint8Array) => boolean): void {
+  cutFrame(frame, (packet) => {
+    // Before each packet there is room for a header: what stood there is dealt with.
+    const start = packet.byteOffset - FRAME_HEADER_SIZE - frame.byteOffset;
+    frame.fill(0, start, start + FRAME_HEADER_SIZE);
+    write(frame.subarray(start, start + FRAME_HEADER_SIZE + packet.length));
+  });
 }
 
 /** The size of the payload of a packet that others may follow or be put behind; 0 for all others. */

@@ -86,7 +86,7 @@ function cut(frame: Uint8Array): Uint8Array[] {
 /** The frames that packets become. */
 function build(packets: readonly Uint8Array[]): Uint8Array[] {
   const frames: Uint8Array[] = [];
-  const builder = createFrameBuilder((frame) => frames.push(frame.slice()));
+  const builder = createFrameBuilder((frame) => frames.push(frame.slice()) > 0);
   for (const packet of packets) builder.add(packet);
   builder.flush();
   return frames;
@@ -172,6 +172,22 @@ Deno.test("createFrameBuilder() makes one frame of packets that follow each othe
   const completed = frame.slice(FRAME_HEADER_SIZE);
   new DataView(completed.buffer).setUint16(IPV6_HEADER_SIZE + 16, ~sum & 0xffff);
   assert.equal(checksum(completed), 0);
+});
+
+Deno.test("createFrameBuilder() writes packets apart that the kernel does not take together", () => {
+  const packets = [...Array(5).keys()].map((i) =>
+    tcp({ seq: i * 1208, payload: pattern(i === 4 ? 3 : 1208) })
+  );
+  const written: Uint8Array[] = [];
+  const builder = createFrameBuilder((frame) => {
+    if (frame.length > 2000) return false;
+    written.push(frame.slice());
+    return true;
+  });
+  for (const packet of packets) builder.add(packet);
+  builder.flush();
+  assert.deepEqual(written.map((frame) => frame.slice(FRAME_HEADER_SIZE)), packets);
+  assert.ok(written.every((frame) => frame.subarray(0, FRAME_HEADER_SIZE).every((byte) => !byte)));
 });
 
 Deno.test("createFrameBuilder() never makes a packet larger than one may be", () => {

@@ -138,9 +138,9 @@ function opened(libc: Libc, fd: number, poller: Poller, closeAll: () => void): T
   let isFlushDue = false;
   let running: Promise<void> = Promise.resolve();
 
-  const builder = createFrameBuilder((frame) => {
-    if (!isClosed) symbols.write(fd, frame as Uint8Array<ArrayBuffer>, BigInt(frame.length));
-  });
+  const builder = createFrameBuilder((frame) =>
+    isClosed || symbols.write(fd, frame as Uint8Array<ArrayBuffer>, BigInt(frame.length)) > 0
+  );
   const flush = (): void => {
     isFlushDue = false;
     builder.flush();

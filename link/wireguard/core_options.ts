@@ -36,7 +36,7 @@ export interface CoreOptions {
   /** The wall clock, which a peer's clock of an earlier run is compared with. */
   wallMs(): number;
   readonly random: RandomBytes;
-  /** Sends a datagram; the core does not use its memory again. */
+  /** Sends a datagram; the core uses its memory again when this returns. */
   send(datagram: Uint8Array, endpoint: Source): void;
   /** Takes an inner packet, checked as the invariant says. */
   deliver(packet: Uint8Array): void;

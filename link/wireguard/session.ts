@@ -50,6 +50,14 @@ export class ReplayWindow {
   }
 }
 
+let memory = new Uint8Array(2048);
+
+/** Memory for one message: making it anew for each would cost a tenth of sealing. */
+function scratch(size: number): Uint8Array {
+  if (memory.length < size) memory = new Uint8Array(size);
+  return memory.subarray(0, size);
+}
+
 /** A session with a peer. */
 export class Session {
   readonly remoteIndex: number;
@@ -77,13 +85,16 @@ export class Session {
     return nowMs - this.createdMs < REJECT_AFTER_MS && this.sendCounter < REJECT_AFTER_MESSAGES;
   }
 
-  /** Makes the transport message of an inner packet; an empty packet is a keepalive. */
+  /**
+   * Makes the transport message of an inner packet; an empty packet is a keepalive. The message is
+   * in memory that the next one of any session overwrites.
+   */
   seal(packet: Uint8Array): Uint8Array {
     const counter = this.sendCounter++;
     const padded = packet.length > MTU
       ? packet.length
       : Math.min(Math.ceil(packet.length / PADDING) * PADDING, MTU);
-    const message = new Uint8Array(TRANSPORT_HEADER_SIZE + padded + TAG_SIZE);
+    const message = scratch(TRANSPORT_HEADER_SIZE + padded + TAG_SIZE);
     message[0] = TRANSPORT;
     writeUint32(message, 4, this.remoteIndex);
     writeCounter(message, 8, counter);
