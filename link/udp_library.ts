@@ -36,7 +36,9 @@ const IPV6_V6ONLY = 26;
 const MSG_DONTWAIT = 0x40;
 const EINTR = 4;
 const EAGAIN = 11;
+const EINVAL = 22;
 const EAFNOSUPPORT = 97;
+const EADDRINUSE = 98;
 const ECONNRESET = 104;
 const ECONNREFUSED = 111;
 /** A peer's ICMP errors, which some systems report at the next receive, and a signal. */
@@ -83,10 +85,12 @@ export function bindUdpByLibrary(hostname: string, port: number): UdpBind {
       address === undefined ||
       libc.symbols.bind(fd, address as Uint8Array<ArrayBuffer>, SOCKET_ADDRESS_SIZE) !== 0
     ) {
-      const reason = address === undefined ? "no address" : `error ${errnoOf(libc)}`;
+      const errno = address === undefined ? EINVAL : errnoOf(libc);
+      // Where IPv6 is turned off, the runtime's socket falls back to all of IPv4.
+      const code = hostname === "::" && errno !== EADDRINUSE ? "unsupported" : "unavailable";
       throw new CodedError(
-        "unavailable",
-        `Cannot bind UDP address "${hostname}" port ${port}: ${reason}`,
+        code,
+        `Cannot bind UDP address "${hostname}" port ${port}: error ${errno}`,
       );
     }
     return bound(libc, fd, createPoller(libc, fd));

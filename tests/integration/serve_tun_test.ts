@@ -10,6 +10,7 @@
 import assert from "node:assert/strict";
 import { SERVER_ADDRESS } from "../../link/addresses.ts";
 import { generateKey } from "../../link/keys.ts";
+import { compile } from "../../scripts/compile.ts";
 import { JOIN_TOKEN, within } from "./server_process.ts";
 import { isPossible, note, type Peer, withPeer, withServerNamespace } from "./wireguard_go.ts";
 
@@ -37,12 +38,19 @@ function inNamespace(name: string): InNamespace {
 
 const canTun = isPossible && await Deno.stat("/dev/net/tun").then(() => true, () => false);
 
-/** The flags of `deno task serve`. */
-async function taskFlags(): Promise<string[]> {
+/** The program from source, with the flags of `deno task serve`. */
+async function fromSource(): Promise<string[]> {
   const { tasks } = JSON.parse(await Deno.readTextFile(`${ROOT}/deno.json`));
   const flags = /deno run (.*) main\.ts serve$/.exec(tasks.serve)?.[1];
   assert.ok(flags !== undefined, `Cannot read the flags of task "serve": "${tasks.serve}"`);
-  return flags.split(" ");
+  return [Deno.execPath(), "run", ...flags.split(" "), "--no-check", `${ROOT}/main.ts`];
+}
+
+/** The program as one file, with the flags that are baked in. */
+async function packed(directory: string): Promise<string[]> {
+  const out = `${directory}/batuta`;
+  await compile({ main: `${ROOT}/main.ts`, out, way: "pack" });
+  return [out];
 }
 
 function configuration(directory: string, peer: Peer, mode: string): string {
@@ -83,15 +91,13 @@ async function withServer(
   inServer: InNamespace,
   peer: Peer,
   mode: string,
+  program: (directory: string) => Promise<string[]>,
   use: () => Promise<void>,
 ): Promise<string> {
   const directory = await Deno.makeTempDir();
   const config = `${directory}/batuta.json`;
   await Deno.writeTextFile(config, configuration(directory, peer, mode));
-  const child = inServer(
-    ...[Deno.execPath(), "run", ...await taskFlags(), "--no-check"],
-    ...[`${ROOT}/main.ts`, "serve", "--config", config],
-  ).spawn();
+  const child = inServer(...await program(directory), "serve", "--config", config).spawn();
   const output = child.stdout.cancel();
   let logged = "";
   const reading = (async () => {
@@ -137,16 +143,23 @@ async function joinAndReport(inServer: InNamespace, peer: Peer, publicKey: strin
   });
 }
 
-for (const mode of ["auto", "tun"]) {
+const RUNS = [
+  ["from source in mode auto", "auto", fromSource],
+  ["from source in mode tun", "tun", fromSource],
+  ["packed in mode auto", "auto", packed],
+] as const;
+
+for (const [how, mode, program] of RUNS) {
   Deno.test({
-    name: `serve reaches a machine over a TUN interface in mode ${mode}${note}`,
-    ignore: !canTun,
+    name: `serve ${how} reaches a machine over a TUN interface${note}`,
+    // The packer makes executables for one platform.
+    ignore: !canTun || (program === packed && Deno.build.target !== "x86_64-unknown-linux-gnu"),
     fn: async () => {
       const machine = generateKey();
       await withPeer(machine, (peer) =>
         withServerNamespace(peer, async (_, namespace) => {
           const inServer = inNamespace(namespace);
-          const logged = await withServer(inServer, peer, mode, async () => {
+          const logged = await withServer(inServer, peer, mode, program, async () => {
             const links = await outputOf(inServer("ip", "-6", "addr", "show", "siderolink"));
             assert.match(links, new RegExp(`${SERVER_ADDRESS}/64`));
             await joinAndReport(inServer, peer, machine.publicKey);
