@@ -34,8 +34,13 @@ export const isPossible = isRoot && await has("wireguard-go", "--version") &&
 /** What to add to the name of a test that cannot run. */
 export const note = isPossible ? "" : " (skipped: needs root, wireguard-go, wg and ip)";
 
+/** Tests of several files run in one process, and of several checkouts on one machine. */
+function uniqueNumber(below: number): number {
+  return (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) % below;
+}
+
 async function canMakeNamespace(): Promise<boolean> {
-  const name = `bt-probe-${Deno.pid}`;
+  const name = `bt-probe-${uniqueNumber(2 ** 32)}`;
   const isMade = (await run("ip", "netns", "add", name)).success;
   if (isMade) await run("ip", "netns", "del", name);
   return isMade;
@@ -69,12 +74,12 @@ export interface Peer {
 
 /** Starts one with a key, and removes everything afterwards. */
 export async function withPeer(key: KeyPair, use: (peer: Peer) => Promise<void>): Promise<void> {
-  // Names are unique to the process and short enough for a link.
-  const id = `${Deno.pid % 100_000}`;
+  // Short enough for a link.
+  const id = `${uniqueNumber(2 ** 32)}`;
   const [namespace, outer, inner, link] = [`bt${id}`, `bo${id}`, `bi${id}`, `bw${id}`];
-  const third = 1 + Deno.pid % 250;
-  const hostAddress = `10.213.${third}.1`;
-  const peerAddress = `10.213.${third}.2`;
+  const network = `10.${200 + uniqueNumber(50)}.${uniqueNumber(256)}`;
+  const hostAddress = `${network}.1`;
+  const peerAddress = `${network}.2`;
   const inside = (...args: string[]): Deno.Command =>
     new Deno.Command("ip", {
       args: ["netns", "exec", namespace, ...args],
@@ -132,7 +137,7 @@ export async function withServerNamespace(
   { outer, hostAddress }: Peer,
   use: (command: (...args: string[]) => Deno.Command, namespace: string) => Promise<void>,
 ): Promise<void> {
-  const namespace = `bs${Deno.pid % 100_000}`;
+  const namespace = `bs${uniqueNumber(2 ** 32)}`;
   await must("ip", "netns", "add", namespace);
   try {
     await must("ip", "link", "set", outer, "netns", namespace);
