@@ -97,9 +97,11 @@ export class TcpReceiver {
       offset = 0;
     }
     const room = this.window - offset;
-    if (data.length > room) data = data.subarray(0, Math.max(0, room));
+    const isWhole = data.length <= room;
+    if (!isWhole) data = data.subarray(0, Math.max(0, room));
     if (data.length === 0 && !isFin) return "refused";
-    if (offset > 0) return this.#keep(offset, data);
+    // Of ends that contradict each other the first one counts.
+    if (offset > 0) return this.#keep(offset, data, isFin && isWhole && end === this.#finSeq);
     this.#ring.write(this.available, data);
     this.#advance(data.length);
     this.#mergeRanges();
@@ -160,15 +162,18 @@ export class TcpReceiver {
       if (first === undefined || seqDiff(first.start, this.nextSeq) > 0) break;
       this.#ranges.shift();
       if (first === this.#latest) this.#latest = undefined;
-      const beyond = seqDiff(first.end, this.nextSeq);
+      // An end takes up a number, but no room in the buffer.
+      const fin = this.#finSeq;
+      const dataEnd = fin !== undefined && seqDiff(first.end, fin) > 0 ? fin : first.end;
+      const beyond = seqDiff(dataEnd, this.nextSeq);
       if (beyond > 0) this.#advance(beyond);
     }
   }
 
-  #keep(offset: number, data: Uint8Array): Received {
-    if (data.length === 0) return "outOfOrder";
+  #keep(offset: number, data: Uint8Array, isFin: boolean): Received {
     const start = seqAdd(this.nextSeq, offset);
-    const end = seqAdd(start, data.length);
+    const end = seqAdd(start, data.length + (isFin ? 1 : 0));
+    if (start === end) return "outOfOrder";
     const ranges = this.#ranges;
     // The first range that ends at or behind our start, and the first that starts behind our end.
     let from = 0;

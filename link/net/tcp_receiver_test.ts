@@ -60,6 +60,23 @@ Deno.test("TcpReceiver reports the latest gap first and a duplicate before all",
   assert.equal(receiver.nextSeq, 1200);
 });
 
+Deno.test("TcpReceiver reports an end that lies beyond a gap, with data and without", () => {
+  for (const size of [0, 50]) {
+    const receiver = new TcpReceiver(FIRST, 65_535, new RingPool());
+    const end = seqAdd(FIRST, 5000 + size);
+    receiver.accept(seqAdd(FIRST, 4000), pattern(1000), false);
+    assert.equal(receiver.accept(seqAdd(FIRST, 5000), pattern(size), true), "outOfOrder");
+    const reported = { start: seqAdd(FIRST, 4000), end: seqAdd(end, 1) };
+    assert.deepEqual(receiver.sackBlocks(), [reported]);
+    assert.equal(receiver.accept(seqAdd(FIRST, 5000), pattern(size), true), "duplicate");
+    assert.deepEqual(receiver.sackBlocks()[0], { start: seqAdd(FIRST, 5000), end: reported.end });
+    assert.equal(receiver.accept(FIRST, pattern(4000), false), "inOrder");
+    assert.ok(receiver.isFinished && !receiver.hasGap);
+    assert.equal(receiver.available, 5000 + size);
+    assert.equal(receiver.nextSeq, reported.end);
+  }
+});
+
 Deno.test("TcpReceiver bounds the gaps that it remembers", () => {
   const receiver = new TcpReceiver(0, 65_535, new RingPool());
   let kept = 0;
