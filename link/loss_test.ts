@@ -1,89 +1,10 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 import assert from "node:assert/strict";
-import { silentLogger } from "../base/log.ts";
 import { SERVER_ADDRESS } from "./addresses.ts";
-import { type Device, startDevice } from "./device.ts";
-import { generateKey } from "./keys.ts";
 import { acceptOne, assertSame, echo, pattern, readAll, writeAll } from "./testing.ts";
-import {
-  type NetworkFaults,
-  type VirtualClock,
-  virtualClock,
-  type VirtualNetwork,
-  virtualNetwork,
-} from "./testing_network.ts";
-
-interface World {
-  readonly clock: VirtualClock;
-  readonly network: VirtualNetwork;
-  readonly server: Device;
-  readonly machine: Device;
-}
-
-const MACHINE_ADDRESS = "fdae:41e4:649b:9303::5";
-
-async function withWorld(
-  seed: number,
-  faults: NetworkFaults,
-  run: (world: World) => Promise<void>,
-): Promise<void> {
-  const clock = virtualClock();
-  const network = virtualNetwork(clock, seed, faults);
-  const serverKey = generateKey();
-  const machineKey = generateKey();
-  const common = { port: 0, log: silentLogger, clock };
-  const server = await startDevice({
-    ...common,
-    privateKey: serverKey.privateKey,
-    address: SERVER_ADDRESS,
-    bind: network.bind("10.0.0.1"),
-  });
-  const machine = await startDevice({
-    ...common,
-    privateKey: machineKey.privateKey,
-    address: MACHINE_ADDRESS,
-    bind: network.bind("10.0.0.2"),
-  });
-  await server.peers.put("m", { publicKey: machineKey.publicKey, allowedIp: MACHINE_ADDRESS });
-  await machine.peers.put("s", {
-    publicKey: serverKey.publicKey,
-    allowedIp: SERVER_ADDRESS,
-    endpoint: `10.0.0.1:${server.port}`,
-    keepaliveSeconds: 25,
-  });
-  try {
-    await run({ clock, network, server, machine });
-  } finally {
-    await machine.close();
-    await server.close();
-  }
-}
-
-/** Sends `size` bytes from the machine to the server; returns Mbit/s of virtual time. */
-async function transfer({ clock, server, machine }: World, size: number): Promise<number> {
-  const listener = await server.net.listen(0);
-  const [{ stream }, client] = await clock.until(Promise.all([
-    acceptOne(listener),
-    machine.net.dial(SERVER_ADDRESS, listener.port),
-  ]));
-  const data = pattern(size);
-  const startMs = clock.nowMs();
-  const received = readAll(stream);
-  const sending = (async () => {
-    await writeAll(client, data);
-    await client.closeWrite();
-  })();
-  assertSame(await clock.until(received), data);
-  const rate = size * 8 / 1000 / (clock.nowMs() - startMs);
-  await clock.until(sending);
-  client.close();
-  stream.close();
-  listener.close();
-  return rate;
-}
-
-const LINE: NetworkFaults = { bytesPerSecond: 12_500_000, queue: 100, delayMs: 1 };
+import type { NetworkFaults } from "./testing_network.ts";
+import { LINE, transfer, withWorld } from "./testing_world.ts";
 
 const CASES: readonly { readonly name: string; readonly faults: NetworkFaults }[] = [
   { name: "0.1 % loss", faults: { ...LINE, loss: 0.001 } },
@@ -111,6 +32,26 @@ for (const [index, { name, faults }] of CASES.entries()) {
       assert.ok(rate > 0);
     }));
 }
+
+Deno.test("a window that grows on a long path overflows no queue", () =>
+  withWorld(1100, { ...LINE, delayMs: 100 }, async (world) => {
+    const rate = await transfer(world, 4 * 1024 * 1024);
+    // All at once, 100 packets of queue lose hundreds, and the transfer takes twice as long.
+    assert.ok(world.network.counts.lost < 10, `${world.network.counts.lost} packets were lost`);
+    assert.ok(rate > 10, `${rate} Mbit/s`);
+  }));
+
+Deno.test("packets that are late do not slow a transfer down as lost ones do", () =>
+  withWorld(1101, { ...LINE, delayMs: 10, reordered: 0.1 }, async (world) => {
+    const rate = await transfer(world, 4 * 1024 * 1024);
+    assert.ok(rate > 20, `${rate} Mbit/s`);
+  }));
+
+Deno.test("a connection that is paced and has nothing in flight goes on by itself", () =>
+  withWorld(22, { ...LINE, loss: 0.15 }, async (world) => {
+    const rate = await transfer(world, 256 * 1024);
+    assert.ok(rate > 0.05, `${rate} Mbit/s`);
+  }));
 
 for (const seed of [2000, 2001, 2002, 2003]) {
   Deno.test(`an echo of more than all buffers hold does not lock up (seed ${seed})`, () =>

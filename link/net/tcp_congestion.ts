@@ -40,10 +40,24 @@ export class Congestion {
     return this.windowBytes < this.#thresholdBytes;
   }
 
-  /** New data was acknowledged while nothing was lost and the window was the limit. */
-  grow(ackedBytes: number, rttMs: number, nowMs: number): void {
+  /** What is to go out in a round trip; in a recovery the window itself only follows what arrives. */
+  get targetBytes(): number {
+    return this.#isRecovering ? this.#thresholdBytes : this.windowBytes;
+  }
+
+  /** Slow start is over, though nothing was lost. */
+  endSlowStart(): void {
+    this.#thresholdBytes = this.windowBytes;
+  }
+
+  /**
+   * New data was acknowledged while nothing was lost and the window was the limit.
+   *
+   * @param divisor What the growth of slow start is divided by.
+   */
+  grow(ackedBytes: number, rttMs: number, nowMs: number, divisor = 1): void {
     if (this.isSlowStart) {
-      this.windowBytes += ackedBytes;
+      this.windowBytes += ackedBytes / divisor;
       return;
     }
     const segments = this.windowBytes / this.#mss;
@@ -56,7 +70,9 @@ export class Congestion {
     const seconds = (nowMs - this.#epochMs + rttMs) / 1000;
     const cubic = C * (seconds - this.#kSeconds) ** 3 + this.#wMax;
     const target = Math.min(Math.max(cubic, segments), 1.5 * segments);
-    this.#renoSegments += RENO_ALPHA * (ackedBytes / this.windowBytes);
+    // Beyond the window before the loss standard TCP would grow by a segment in a round trip.
+    const alpha = this.#renoSegments * this.#mss < this.#windowBefore ? RENO_ALPHA : 1;
+    this.#renoSegments += alpha * (ackedBytes / this.windowBytes);
     const grown = segments + (target - segments) * (ackedBytes / this.windowBytes);
     this.windowBytes = Math.max(grown, this.#renoSegments) * this.#mss;
   }

@@ -260,7 +260,9 @@ export class TcpConnection {
     if (seqDiff(segment.ack, sender.unacked) < 0) return true;
     this.#takeWindow(segment);
     const sacks = this.#parts.agreement.hasSack ? segment.options.sacks ?? [] : [];
-    const { bytes, reorderingMs } = sender.acknowledge(segment.ack, sacks, nowMs);
+    const ageMs = this.#parts.agreement.echoAgeMs(segment, nowMs);
+    const echoMs = ageMs === undefined ? undefined : nowMs - ageMs;
+    const { bytes, reorderingMs } = sender.acknowledge(segment.ack, sacks, nowMs, echoMs);
     this.#parts.deadlines.reordering = nowMs + reorderingMs;
     if (bytes > 0) {
       this.#retries.noteAcked();

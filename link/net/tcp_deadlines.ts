@@ -16,6 +16,8 @@ export class TcpDeadlines {
   probe = NEVER;
   /** What is still too young to be lost is looked at again. */
   reordering = NEVER;
+  /** The next segment may go out. */
+  pace = NEVER;
   delayedAck = NEVER;
   /** The closed window of the peer is probed. */
   persist = NEVER;
@@ -43,6 +45,7 @@ export class TcpDeadlines {
       this.retransmit,
       this.probe,
       this.reordering,
+      this.pace,
       this.delayedAck,
       this.persist,
       this.linger,

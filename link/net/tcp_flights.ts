@@ -135,6 +135,11 @@ export class Flights {
     }
   }
 
+  /** Something that counted as lost was only late. */
+  noteReordering(): void {
+    this.#hasReordering = true;
+  }
+
   /** Something was sent again without need: more patience with what looks lost. */
   noteSpurious(): void {
     this.#reorderingSteps = Math.min(this.#reorderingSteps + 1, MAX_REORDERING_STEPS);

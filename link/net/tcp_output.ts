@@ -65,12 +65,13 @@ export class TcpOutput {
 
   /** Sends everything that may go out, then an acknowledgement if one is due. */
   flush(nowMs: number): void {
-    const { sender } = this.#parts;
+    const { sender, deadlines } = this.#parts;
     let piece = sender.nextPiece(nowMs);
     while (piece !== undefined) {
       this.sendPiece(piece);
       piece = sender.nextPiece(nowMs);
     }
+    deadlines.pace = sender.paceMs > nowMs ? sender.paceMs : NEVER;
     if (this.isAckDue) this.sendAck();
   }
 

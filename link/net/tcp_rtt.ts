@@ -18,6 +18,8 @@ const MAX_RTO_MS = 60_000;
 export class RoundTrip {
   smoothedMs = 0;
   minMs = Infinity;
+  /** The last measurement, until somebody takes it. */
+  #latestMs: number | undefined;
   #varianceMs = 0;
   #backoff = 0;
 
@@ -38,6 +40,7 @@ export class RoundTrip {
   add(sampleMs: number): void {
     const rttMs = Math.max(sampleMs, 0.01);
     this.minMs = Math.min(this.minMs, rttMs);
+    this.#latestMs = rttMs;
     if (this.isKnown) {
       this.#varianceMs = 0.75 * this.#varianceMs + 0.25 * Math.abs(this.smoothedMs - rttMs);
       this.smoothedMs = 0.875 * this.smoothedMs + 0.125 * rttMs;
@@ -46,6 +49,13 @@ export class RoundTrip {
       this.#varianceMs = rttMs / 2;
     }
     this.#backoff = 0;
+  }
+
+  /** Takes the last measurement, if there was one since it was taken. */
+  takeLatest(): number | undefined {
+    const latestMs = this.#latestMs;
+    this.#latestMs = undefined;
+    return latestMs;
   }
 
   /** The timer expired. */

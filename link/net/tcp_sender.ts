@@ -6,16 +6,23 @@
  * @module
  */
 
+import { NEVER } from "../timers.ts";
 import { Ring, type RingPool } from "./ring.ts";
 import { Congestion } from "./tcp_congestion.ts";
 import { type Flight, Flights, lengthOf } from "./tcp_flights.ts";
+import { Pacing } from "./tcp_pacing.ts";
 import { RoundTrip } from "./tcp_rtt.ts";
+import { SlowStart } from "./tcp_slow_start.ts";
 import { type SackBlock, seqAdd, seqDiff } from "./tcp_segment.ts";
 
 const SMALLEST_BUFFER = 128 * 1024;
 const LARGEST_BUFFER = 1024 * 1024;
 /** Less room in the buffer is not worth waking a writer for. */
 const SMALLEST_WRITE = 4096;
+/** A window of which less was in flight says nothing about what the path would carry. */
+const USED_PART = 0.75;
+/** Times that the peer echoes are as fine as this. */
+const CLOCK_MS = 1;
 
 /** A piece of the stream to put into a segment. */
 export interface Piece {
@@ -47,6 +54,8 @@ export class TcpSender {
   readonly #flights: Flights;
   readonly #mss: number;
   readonly #ring: Ring;
+  readonly #pacing = new Pacing();
+  readonly #slowStart = new SlowStart();
   #buffered = 0;
   #isFinSent = false;
   #recoveryEnd: number | undefined;
@@ -55,6 +64,10 @@ export class TcpSender {
   #lastSentMs = 0;
   /** Segments sent again in this recovery that the peer did not report as needless. */
   #resendsToUndo = 0;
+  /** When the first of them went out, and which numbers they span. */
+  #firstResendMs = 0;
+  #resentStart = 0;
+  #resentEnd = 0;
 
   constructor(firstSeq: number, mss: number, pool: RingPool) {
     this.unacked = this.next = firstSeq;
@@ -110,8 +123,15 @@ export class TcpSender {
     this.#ring.copy(seqDiff(piece.seq, this.unacked), piece.length, target, offset);
   }
 
+  /** When to ask for the next piece again, in ms of the clock, if one is only held back until then. */
+  get paceMs(): number {
+    const hasPiece = this.unsent > 0 || this.#flights.nextLost() !== undefined;
+    return hasPiece ? this.#pacing.nextMs : NEVER;
+  }
+
   /** The piece that may go out at this moment: lost ones first, then new ones. */
   nextPiece(nowMs: number): Piece | undefined {
+    if (this.#pacing.isHeld(nowMs)) return undefined;
     const pipe = this.#pipe();
     if (pipe === 0 && nowMs - this.#lastSentMs > this.rtt.timeoutMs) this.#congestion.idle();
     const lost = this.#flights.nextLost();
@@ -135,8 +155,17 @@ export class TcpSender {
     return first === undefined ? this.#cut(1, nowMs) : this.#pieceOf(first);
   }
 
-  /** Takes an acknowledgement of something between `unacked` and `next`. */
-  acknowledge(ack: number, sacks: readonly SackBlock[], nowMs: number): Acked {
+  /**
+   * Takes an acknowledgement of something between `unacked` and `next`.
+   *
+   * @param echoMs When we sent what it answers; absent when it does not say.
+   */
+  acknowledge(
+    ack: number,
+    sacks: readonly SackBlock[],
+    nowMs: number,
+    echoMs: number | undefined = undefined,
+  ): Acked {
     const pipeBefore = this.#pipe();
     const sackedBefore = this.#flights.sackedBytes;
     const wasRecovering = this.#recoveryEnd !== undefined;
@@ -145,10 +174,13 @@ export class TcpSender {
     if (bytes > 0) this.#consume(bytes);
     const [first] = sacks;
     // A first block below the acknowledgement reports what arrived twice (RFC 2883).
-    if (first !== undefined && seqDiff(first.end, ack) <= 0) this.#noteSpurious();
+    if (first !== undefined && seqDiff(first.end, ack) <= 0) this.#noteSpurious(first);
+    if (bytes > 0 && echoMs !== undefined && this.#isAnsweredByFirst(ack, echoMs)) this.#undo();
     for (const block of sacks) this.#flights.sack(block, nowMs);
     const delivered = bytes + this.#flights.sackedBytes - sackedBefore;
     const reorderingMs = this.detectLoss(nowMs);
+    const isOver = this.#slowStart.noteAck(ack, this.next, this.rtt.takeLatest());
+    if (isOver && this.#congestion.isSlowStart) this.#congestion.endSlowStart();
     this.#adjust(delivered, bytes, pipeBefore, wasRecovering, nowMs);
     return { bytes, reorderingMs };
   }
@@ -171,6 +203,7 @@ export class TcpSender {
   /** The retransmission timer expired: everything unacknowledged counts as lost. */
   timeout(): void {
     this.#flights.loseAll();
+    this.#pacing.reset();
     this.#congestion.timeout(!this.#isAfterTimeout);
     this.#isAfterTimeout = true;
     this.#recoveryEnd = this.next;
@@ -221,18 +254,35 @@ export class TcpSender {
     this.next = seqAdd(seq, length + (isFin ? 1 : 0));
     if (isFin) this.#isFinSent = true;
     this.#flights.add(seq, this.next, nowMs);
-    this.#congestion.sent(length);
-    this.#lastSentMs = nowMs;
+    this.#noteSent(length, nowMs);
     return { seq, length, isFin };
   }
 
   #again(flight: Flight, nowMs: number): Piece {
     this.#flights.resend(flight, nowMs);
-    this.#congestion.sent(lengthOf(flight));
+    this.#noteSent(lengthOf(flight), nowMs);
     // A probe outside a recovery is no consequence of a loss, and says nothing about the last one.
-    this.#resendsToUndo = this.#recoveryEnd === undefined ? 0 : this.#resendsToUndo + 1;
-    this.#lastSentMs = nowMs;
+    if (this.#recoveryEnd === undefined) this.#resendsToUndo = 0;
+    else this.#noteResend(flight, nowMs);
     return this.#pieceOf(flight);
+  }
+
+  #noteSent(bytes: number, nowMs: number): void {
+    const { targetBytes, isSlowStart } = this.#congestion;
+    this.#congestion.sent(bytes);
+    const window = Math.min(targetBytes, Math.max(this.window, this.#mss));
+    this.#pacing.sent(bytes, window, isSlowStart, this.rtt.smoothedMs, nowMs);
+    this.#lastSentMs = nowMs;
+  }
+
+  #noteResend({ start, end }: Flight, nowMs: number): void {
+    if (this.#resendsToUndo++ === 0) {
+      this.#firstResendMs = nowMs;
+      this.#resentStart = start;
+      this.#resentEnd = end;
+    }
+    if (seqDiff(start, this.#resentStart) < 0) this.#resentStart = start;
+    if (seqDiff(end, this.#resentEnd) > 0) this.#resentEnd = end;
   }
 
   #pieceOf(flight: Flight): Piece {
@@ -251,10 +301,26 @@ export class TcpSender {
   }
 
   /** When everything that was sent again was needless, so was slowing down. */
-  #noteSpurious(): void {
+  #noteSpurious({ start }: SackBlock): void {
     this.#flights.noteSpurious();
-    if (this.#resendsToUndo === 0 || --this.#resendsToUndo > 0) return;
+    // What was sent again before this recovery says nothing about it.
+    if (this.#resendsToUndo === 0 || seqDiff(start, this.#resentStart) < 0) return;
+    if (--this.#resendsToUndo === 0) this.#undo();
+  }
+
+  /**
+   * Whether everything that was sent again in this recovery had arrived before, only late: the answer
+   * bears the time of something that was sent earlier (Eifel detection, RFC 3522).
+   */
+  #isAnsweredByFirst(ack: number, echoMs: number): boolean {
+    return this.#recoveryEnd !== undefined && !this.#isAfterTimeout && this.#resendsToUndo > 0 &&
+      seqDiff(ack, this.#resentEnd) >= 0 && echoMs < this.#firstResendMs - CLOCK_MS;
+  }
+
+  #undo(): void {
+    this.#flights.noteReordering();
     this.#congestion.undo();
+    this.#resendsToUndo = 0;
     this.#recoveryEnd = undefined;
     this.#isAfterTimeout = false;
   }
@@ -276,9 +342,10 @@ export class TcpSender {
     } else if (this.#recoveryEnd !== undefined) {
       this.#congestion.recover(delivered, this.#pipe());
     } else if (bytes > 0 && !wasRecovering) {
-      // A window that is not used says nothing about what the path would carry.
-      const isUsed = this.#isWindowLimited || pipeBefore * 2 > this.#congestion.windowBytes;
-      if (isUsed) this.#congestion.grow(bytes, this.rtt.smoothedMs, nowMs);
+      const isUsed = this.#isWindowLimited || pipeBefore > USED_PART * this.#congestion.windowBytes;
+      if (isUsed) {
+        this.#congestion.grow(bytes, this.rtt.smoothedMs, nowMs, this.#slowStart.divisor);
+      }
       this.#isWindowLimited = false;
     }
   }

@@ -20,10 +20,11 @@ const SOURCE_LIMIT = QUEUE_LIMIT / 2;
 /** Initiators try again after 5 s; what waited for that long was answered for nothing. */
 const STALE_MS = 5000;
 /**
- * Half of it: machines that come back all at once are answered before they try again, as long as
- * they are no more than the device can take. Who is sent a cookie comes back only after those 5 s.
+ * Machines that come back all at once are answered before they try again, as long as they are no
+ * more than the device can take until then: who is sent a cookie comes back only after those 5 s. A
+ * storm fills the queue long before.
  */
-const OVERLOAD_MS = STALE_MS / 2;
+const OVERLOAD_MS = 4000;
 /** Cookies in a second, and at once, for hosts where a peer was seen, and for all others. */
 const KNOWN_HOSTS = { perSecond: 2000, burst: 400 } as const;
 const OTHER_HOSTS = { perSecond: 200, burst: 100 } as const;
