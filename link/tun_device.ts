@@ -14,11 +14,12 @@ import type { PacketStreams } from "./packet_streams.ts";
 import type { PeerTable } from "./peers.ts";
 import { openTun } from "./tun/interface.ts";
 
-/** The name of the interface. */
-const TUN_NAME = "siderolink";
-const PREFIX_LENGTH = 64;
+/** The name of the interface, whatever makes it. */
+export const INTERFACE_NAME = "siderolink";
+/** Of the tunnel's addresses, which are routed to the interface. */
+export const PREFIX_LENGTH = 64;
 
-/** A running device. */
+/** A running device whose inner net is the kernel's. */
 export interface TunDevice {
   readonly peers: PeerTable;
   readonly packets: PacketStreams;
@@ -37,7 +38,7 @@ export interface TunDevice {
  */
 export async function startTunDevice(options: DeviceOptions): Promise<TunDevice> {
   const tun = openTun({
-    name: TUN_NAME,
+    name: INTERFACE_NAME,
     address: ipv6Bytes(options.address),
     prefixLength: PREFIX_LENGTH,
   });

@@ -56,20 +56,18 @@ export interface PacketTunnel extends Tunnel {
  * Starts the tunnel.
  *
  * @throws CodedError `invalidArgument` for a malformed key or address, `unavailable` when the port
- *   cannot be bound, `unsupported` for a mode that this system does not have.
+ *   cannot be bound, `unsupported` for a mode that this system does not have; for the kernel's
+ *   WireGuard also `permissionDenied`, and `alreadyExists` when its interface is somebody else's.
  */
 export async function startTunnel(options: TunnelOptions): Promise<PacketTunnel> {
   const { mode, log, ...start } = options;
-  if (mode === "kernel") {
-    throw new CodedError("unsupported", `Cannot start tunnel: mode "${mode}" is not available`);
-  }
   const worker = await startWorker("tunnel", new URL("./tunnel_worker.ts", import.meta.url));
   const client = createClient(worker);
   try {
     const { inner, port } = await startInner(client, mode, start, log);
     return {
       port,
-      net: inner === "tun" ? kernelNet(start.address) : client.net,
+      net: inner === "user" ? client.net : kernelNet(start.address),
       peers: client.peers,
       packets: client.packets,
       failed: client.failed,
@@ -116,6 +114,9 @@ async function startInner(
     });
     return { inner, port };
   };
+  if (mode === "kernel") {
+    return await start("kernel", "tunnel started with the kernel's WireGuard");
+  }
   let reason = "as configured";
   if (mode !== "user") {
     try {

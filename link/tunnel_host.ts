@@ -10,6 +10,7 @@ import { setImmediate } from "node:timers";
 import { CodedError } from "../base/errors.ts";
 import { silentLogger } from "../base/log.ts";
 import { type DeviceNet, startDevice } from "./device.ts";
+import { clearKernelDevice, startKernelDevice, withAbandonedHint } from "./kernel_device.ts";
 import type { QueueListener } from "./net/accept_queue.ts";
 import type { IncomingTcp, TcpStream } from "./net/tcp_stream.ts";
 import type { AttachedStream } from "./packet_streams.ts";
@@ -19,8 +20,10 @@ import {
   CHUNK_SIZE,
   errorMessage,
   type FromThread,
+  type InnerKind,
   type Reply,
   type Request,
+  type StartMessage,
   STREAM_CREDIT,
   type ToThread,
 } from "./tunnel_messages.ts";
@@ -71,17 +74,21 @@ export function createTunnelHost(post: Post): TunnelHost {
     if (device === undefined) throw new CodedError("unavailable", "Cannot use the tunnel: closed");
     return device;
   };
+  const start = async (inner: InnerKind, options: StartMessage): Promise<TunDevice> => {
+    if (inner === "kernel") return await startKernelDevice(options);
+    clearKernelDevice(options);
+    const all = { ...options, log: silentLogger, bindUdp: bindServerUdp };
+    if (inner === "tun") return await startTunDevice(all);
+    const user = await startDevice(all).catch((error) => {
+      throw withAbandonedHint(error);
+    });
+    net = user.net;
+    return user;
+  };
   const answer = async (request: Request, signal: AbortSignal): Promise<Reply> => {
     switch (request.kind) {
       case "start": {
-        const options = { ...request.options, log: silentLogger, bindUdp: bindServerUdp };
-        if (request.inner === "tun") {
-          device = await startTunDevice(options);
-        } else {
-          const user = await startDevice(options);
-          net = user.net;
-          device = user;
-        }
+        device = await start(request.inner, request.options);
         device.failed.catch((error) => post({ kind: "failed", error: errorMessage(error) }, []));
         return {
           port: device.port,

@@ -31,8 +31,11 @@ export interface StartMessage {
   readonly address: string;
 }
 
-/** What carries TCP inside the tunnel: our own code in the thread, or the kernel. */
-export type InnerKind = "user" | "tun";
+/**
+ * What carries TCP inside the tunnel: our own code in the thread, or the kernel behind a TUN
+ * interface or behind its own WireGuard.
+ */
+export type InnerKind = "user" | "tun" | "kernel";
 
 /** Something asked for, with the number under which it is answered. */
 export type Request =

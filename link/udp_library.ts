@@ -12,12 +12,7 @@
 import { setImmediate } from "node:timers";
 import { CodedError, codeOf } from "../base/errors.ts";
 import { createPoller, errnoOf, type Libc, openLibc, type Poller } from "./libc.ts";
-import {
-  createEndpointReader,
-  portAt,
-  SOCKET_ADDRESS_SIZE,
-  socketAddress,
-} from "./socket_address.ts";
+import { createEndpointReader, portAt, SOCKET_ADDRESS_SIZE, socketAddress } from "./udp_address.ts";
 import { bindUdp, type DatagramHandler, RECEIVE_SIZE, type UdpBind } from "./udp.ts";
 import { createSendQueue } from "./udp_send_queue.ts";
 

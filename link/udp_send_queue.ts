@@ -10,7 +10,7 @@
  */
 
 import { errnoOf, type Libc } from "./libc.ts";
-import { SOCKET_ADDRESS_SIZE, socketAddress } from "./socket_address.ts";
+import { SOCKET_ADDRESS_SIZE, socketAddress } from "./udp_address.ts";
 import type { UdpEndpoint } from "./udp.ts";
 
 /** Messages of one call. */

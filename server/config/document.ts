@@ -181,8 +181,9 @@ export const DOCUMENT = section({
       syntax: "auto, tun, user, kernel",
       fallback: "auto",
       doc: "How the tunnel meets the host: an interface of ours (`tun`) or none at all (`user`); " +
-        "`auto` takes `tun` where it may, else `user`. The kernel's own WireGuard (`kernel`) is " +
-        "not available yet: the server refuses to start with it.",
+        "`auto` takes `tun` where it may, else `user`. `kernel` is the kernel's own WireGuard, with " +
+        "an interface too; it needs `CAP_NET_ADMIN` and modules of the kernel, and is never taken " +
+        "by itself.",
       parse: parseOneOf(["auto", "tun", "user", "kernel"]),
     }),
     port: key({

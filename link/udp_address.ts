@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * Endpoints as the kernel writes them: `struct sockaddr_in6`, IPv4 as mapped addresses.
+ * Endpoints as a UDP socket of both families has them: `struct sockaddr_in6`, IPv4 mapped.
  *
  * @module
  */
