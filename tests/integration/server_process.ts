@@ -145,9 +145,10 @@ talosVersions: [{version: "${TALOS_VERSION}", kubernetes: ["1.34.1"]}]
 `;
 }
 
-function kernelArgs(provisionPort: number): string {
+/** What machines boot with that join a server on loopback. */
+export function kernelArgs(provisionPort: number, query = ""): string {
   return [
-    `siderolink.api=grpc://127.0.0.1:${provisionPort}?jointoken=${JOIN_TOKEN}`,
+    `siderolink.api=grpc://127.0.0.1:${provisionPort}?jointoken=${JOIN_TOKEN}${query}`,
     "talos.events.sink=[fdae:41e4:649b:9303::1]:8091",
     "talos.logging.kernel=tcp://[fdae:41e4:649b:9303::1]:8092",
   ].join(" ");
