@@ -27,7 +27,7 @@ const DROP = 2;
  * Assembles it.
  *
  * The kernel's routing would take a packet to every address of the host, and to other machines
- * where the host forwards.
+ * where the host forwards: IPv6 does so for all interfaces or none, whatever one of them is set to.
  *
  * @param address The only destination that passes, 16 bytes.
  */

@@ -125,9 +125,17 @@ export function openKernelInterface(options: KernelInterfaceOptions): KernelInte
     configure(kernel, index, options);
     return opened(kernel, index, name);
   } catch (error) {
-    if (index !== undefined) kernel.route.call(deleteLink(index));
-    kernel.close();
+    release(kernel, index);
     throw error;
+  }
+}
+
+/** Removes an interface, which may be gone already, and closes everything. */
+function release(kernel: Kernel, index: number | undefined): void {
+  try {
+    if (index !== undefined) kernel.route.call(deleteLink(index));
+  } finally {
+    kernel.close();
   }
 }
 
@@ -271,11 +279,7 @@ function opened(kernel: Kernel, index: number, name: string): KernelInterface {
         )
       ),
     read: () => guarded(() => readInterface(kernel, index)),
-    close() {
-      // It may be gone already.
-      kernel.route.call(deleteLink(index));
-      kernel.close();
-    },
+    close: () => release(kernel, index),
   };
 }
 

@@ -323,6 +323,11 @@ test("mode kernel says what is in its way", () =>
     }
     await host.run("ip", "link", "delete", "siderolink");
 
+    const ipv6Off = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
+    await host.run("sh", "-c", `echo 1 > ${ipv6Off}`);
+    await assert.rejects(startTunnelProcess(host, options), /IPv6 is off/);
+    await host.run("sh", "-c", `echo 0 > ${ipv6Off}`);
+
     await using _holder = await startTunnelProcess(host, { ...options, mode: "user" });
     await assert.rejects(startTunnelProcess(host, options), /UDP port 50180.*is taken/);
     assert.ok(!await host.succeeds("ip", "link", "show", "siderolink"));
