@@ -29,6 +29,11 @@ export interface DeviceOptions {
   readonly bindAddress?: string;
   /** Our own address inside the tunnel. */
   readonly address: string;
+  /**
+   * Where machines may open connections when the host's own sockets are behind the tunnel;
+   * everywhere when absent. In user mode nothing is there but what listens.
+   */
+  readonly openPorts?: readonly number[];
   readonly log: Logger;
   /** Absent: a clock that a change of the machine's time does not move. */
   readonly clock?: Clock;

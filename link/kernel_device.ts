@@ -22,7 +22,7 @@ import { localIdentity } from "./wireguard/handshake.ts";
 /** What the kernel has of a device's options. */
 export type KernelDeviceOptions = Pick<
   DeviceOptions,
-  "privateKey" | "port" | "bindAddress" | "address"
+  "privateKey" | "port" | "bindAddress" | "address" | "openPorts"
 >;
 
 /**
@@ -47,6 +47,7 @@ export async function startKernelDevice(options: KernelDeviceOptions): Promise<T
     privateKey,
     publicKey: Buffer.from(identity.publicKey).toString("base64"),
     port: options.port,
+    ...(options.openPorts === undefined ? {} : { openPorts: options.openPorts }),
   });
   const relays = createRelays(kernel.port);
   const failed = Promise.race([kernel.failed, relays.failed]);

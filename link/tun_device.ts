@@ -9,6 +9,7 @@
 
 import { addressKey, ipv6Bytes } from "./addresses.ts";
 import { type DeviceOptions, startDeviceCore } from "./device_core.ts";
+import { createInnerFilter } from "./inner_filter.ts";
 import { DESTINATION_OFFSET, IPV6_HEADER_SIZE } from "./net/ipv6.ts";
 import type { PacketStreams } from "./packet_streams.ts";
 import type { PeerTable } from "./peers.ts";
@@ -43,8 +44,12 @@ export async function startTunDevice(options: DeviceOptions): Promise<TunDevice>
     prefixLength: PREFIX_LENGTH,
   });
   try {
+    const { openPorts } = options;
+    const mayEnter = openPorts === undefined ? () => true : createInnerFilter(openPorts);
     const device = startDeviceCore(options, () => ({
-      deliver: (packet: Uint8Array) => tun.write(packet),
+      deliver: (packet: Uint8Array) => {
+        if (mayEnter(packet)) tun.write(packet);
+      },
       // The kernel's connections with a peer that is gone run into their time-outs.
       dropPeer: () => {},
     }));

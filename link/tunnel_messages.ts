@@ -29,6 +29,8 @@ export interface StartMessage {
   readonly port: number;
   readonly bindAddress?: string;
   readonly address: string;
+  /** As in `DeviceOptions`. */
+  readonly openPorts?: readonly number[];
 }
 
 /**

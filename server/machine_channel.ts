@@ -51,6 +51,7 @@ export async function startMachineChannel(
       privateKey: material.privateKey.reveal(),
       port: config.wireguard.port,
       address: SERVER_ADDRESS,
+      openPorts: [EVENTS_PORT, LOGS_PORT, TRUSTD_PORT],
       mode: config.wireguard.mode,
       log,
     })

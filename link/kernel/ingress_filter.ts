@@ -1,27 +1,41 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * The filter that keeps machines apart: what comes out of the tunnel goes to one address or nowhere.
+ * The filter that keeps machines apart, and away from what else the host serves: what comes out of
+ * the tunnel goes to one address or nowhere, and opens connections to the server's ports only.
  *
  * @module
  */
 
+import { FLAGS_OFFSET, PORT_OFFSET } from "../inner_filter.ts";
+import { DESTINATION_OFFSET, PROTOCOL_ICMPV6, PROTOCOL_TCP } from "../net/ipv6.ts";
+import { ACK, SYN } from "../net/tcp_segment.ts";
 import { concat, uint16, uint32, viewOf } from "./netlink.ts";
 
 // Instructions of classic BPF, `linux/bpf_common.h`.
+const LOAD_BYTE = 0x30;
 const LOAD_HALF = 0x28;
 const LOAD_WORD = 0x20;
+const AND = 0x54;
 const JUMP_IF_EQUAL = 0x15;
 const RETURN = 0x06;
 /** Offsets from the network header, and of the kernel's own idea of the protocol. */
 const NETWORK_HEADER = 0xfff0_0000;
 const PROTOCOL = 0xffff_f000;
 const ETH_P_IPV6 = 0x86dd;
-/** Where an IPv6 header has the destination. */
-const DESTINATION_OFFSET = 24;
+/** Where an IPv6 header says what follows it. */
+const NEXT_HEADER_OFFSET = 6;
 // Verdicts, `linux/pkt_cls.h`.
 const ACCEPT = 0;
 const DROP = 2;
+
+/** One instruction; a jump names where it goes when its test holds or fails, else it goes on. */
+interface Step {
+  readonly code: number;
+  readonly value: number;
+  readonly ifEqual?: "accept" | "drop";
+  readonly ifOther?: "accept" | "drop";
+}
 
 /**
  * Assembles it.
@@ -30,26 +44,50 @@ const DROP = 2;
  * where the host forwards: IPv6 does so for all interfaces or none, whatever one of them is set to.
  *
  * @param address The only destination that passes, 16 bytes.
+ * @param ports Where machines may open connections, at most 100; everywhere when absent. See
+ *   `createInnerFilter`.
  */
-export function onlyTo(address: Uint8Array): Uint8Array {
+export function onlyTo(address: Uint8Array, ports?: readonly number[]): Uint8Array {
   const view = viewOf(address);
-  const tests = [
-    { load: LOAD_HALF, offset: PROTOCOL, value: ETH_P_IPV6 },
-    ...[0, 4, 8, 12].map((at) => ({
-      load: LOAD_WORD,
-      offset: NETWORK_HEADER + DESTINATION_OFFSET + at,
-      value: view.getUint32(at),
-    })),
+  const steps: Step[] = [
+    { code: LOAD_HALF, value: PROTOCOL },
+    { code: JUMP_IF_EQUAL, value: ETH_P_IPV6, ifOther: "drop" },
+    ...[0, 4, 8, 12].flatMap((at): Step[] => [
+      { code: LOAD_WORD, value: NETWORK_HEADER + DESTINATION_OFFSET + at },
+      { code: JUMP_IF_EQUAL, value: view.getUint32(at), ifOther: "drop" },
+    ]),
+    ...(ports === undefined ? [] : opensOnly(ports)),
   ];
-  const instructions = tests.flatMap(({ load, offset, value }, i) => {
-    // A jump counts from the next instruction; the last one of all drops.
-    const toDrop = 2 * (tests.length - i) - 1;
-    return [instruction(load, 0, offset), instruction(JUMP_IF_EQUAL, toDrop, value)];
-  });
-  return concat(...instructions, instruction(RETURN, 0, ACCEPT), instruction(RETURN, 0, DROP));
+  const end = steps.length;
+  // A jump counts from the next instruction.
+  const way = (from: number, to: Step["ifEqual"]): number =>
+    to === undefined ? 0 : end + (to === "drop" ? 1 : 0) - from - 1;
+  return concat(
+    ...steps.map(({ code, value, ifEqual, ifOther }, i) =>
+      instruction(code, value, way(i, ifEqual), way(i, ifOther))
+    ),
+    instruction(RETURN, ACCEPT),
+    instruction(RETURN, DROP),
+  );
+}
+
+function opensOnly(ports: readonly number[]): Step[] {
+  return [
+    { code: LOAD_BYTE, value: NETWORK_HEADER + NEXT_HEADER_OFFSET },
+    { code: JUMP_IF_EQUAL, value: PROTOCOL_ICMPV6, ifEqual: "accept" },
+    { code: JUMP_IF_EQUAL, value: PROTOCOL_TCP, ifOther: "drop" },
+    // A load behind the end of a packet accepts it; TCP itself has no use for one without flags.
+    { code: LOAD_BYTE, value: NETWORK_HEADER + FLAGS_OFFSET },
+    { code: AND, value: SYN | ACK },
+    { code: JUMP_IF_EQUAL, value: SYN, ifOther: "accept" },
+    { code: LOAD_HALF, value: NETWORK_HEADER + PORT_OFFSET },
+    ...ports.map((port): Step => ({ code: JUMP_IF_EQUAL, value: port, ifEqual: "accept" })),
+    // No value of 16 bits is that large.
+    { code: JUMP_IF_EQUAL, value: 0x1_0000, ifOther: "drop" },
+  ];
 }
 
 /** `struct sock_filter`: code, jumps if true and if false, value. */
-function instruction(code: number, ifFalse: number, value: number): Uint8Array {
-  return concat(uint16(code), Uint8Array.of(0, ifFalse), uint32(value));
+function instruction(code: number, value: number, ifTrue = 0, ifFalse = 0): Uint8Array {
+  return concat(uint16(code), Uint8Array.of(ifTrue, ifFalse), uint32(value));
 }

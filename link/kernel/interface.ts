@@ -62,6 +62,8 @@ export interface KernelInterfaceOptions {
   readonly publicKey: string;
   /** UDP port; 0 picks a free one. */
   readonly port: number;
+  /** Where machines may open connections; everywhere when absent. */
+  readonly openPorts?: readonly number[];
 }
 
 /** What the kernel has. */
@@ -230,7 +232,7 @@ function isOurs(kernel: Kernel, { index, kind, alias }: LinkDescription, ours: s
 }
 
 function configure(kernel: Kernel, index: number, options: KernelInterfaceOptions): void {
-  const { name, address, prefixLength, privateKey, port } = options;
+  const { name, address, prefixLength, privateKey, port, openPorts } = options;
   const { route, generic } = kernel;
   const make = (what: string, request: NetlinkRequest, step?: Step): void =>
     void must(route, `${what} of interface "${name}"`, request, step);
@@ -239,7 +241,7 @@ function configure(kernel: Kernel, index: number, options: KernelInterfaceOption
   must(generic, `set the key of interface "${name}"`, key);
   // Before anything can come in.
   make("make the filter", addFilterPlace(index), "filter");
-  make("make the filter", addIngressFilter(index, onlyTo(address)), "filter");
+  make("make the filter", addIngressFilter(index, onlyTo(address, openPorts)), "filter");
   make("set the address", addAddress(index, address, prefixLength), "address");
   make(`open UDP port ${port}`, bringUp(index, MTU), "up");
 }

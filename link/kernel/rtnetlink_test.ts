@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { ipv6Bytes } from "../addresses.ts";
-import { onlyTo } from "./ingress_filter.ts";
 import { encodeRequest, type NetlinkRequest } from "./netlink.ts";
 import {
   addAddress,
@@ -118,46 +117,4 @@ Deno.test("readLink() reads what Linux 6.1 says of a WireGuard interface", () =>
     isUp: true,
     mtu: 1280,
   });
-});
-
-/** Runs the few instructions of classic BPF that the filter has. */
-function verdict(program: Uint8Array, protocol: number, packet: Uint8Array): number {
-  const view = new DataView(program.buffer, program.byteOffset);
-  const data = new DataView(packet.buffer, packet.byteOffset);
-  let accumulator = 0;
-  for (let at = 0; at < program.length; at += 8) {
-    const code = view.getUint16(at, true);
-    const value = view.getUint32(at + 4, true);
-    if (code === 0x28) {
-      assert.equal(value, 0xfffff000);
-      accumulator = protocol;
-    } else if (code === 0x20) accumulator = data.getUint32(value - 0xfff00000);
-    else if (code === 0x15) at += 8 * view.getUint8(accumulator === value ? at + 2 : at + 3);
-    else if (code === 0x06) return value;
-    else assert.fail(`Unknown instruction ${code}`);
-  }
-  return assert.fail("The program has no end");
-}
-
-Deno.test("onlyTo() lets one destination through", () => {
-  const program = onlyTo(ipv6Bytes(ADDRESS));
-  const packetTo = (address: string): Uint8Array => {
-    const packet = new Uint8Array(60);
-    packet[0] = 0x60;
-    packet.set(ipv6Bytes("fdae:41e4:649b:9303::5"), 8);
-    packet.set(ipv6Bytes(address), 24);
-    return packet;
-  };
-  assert.equal(verdict(program, 0x86dd, packetTo(ADDRESS)), 0);
-  assert.equal(verdict(program, 0x0800, packetTo(ADDRESS)), 2);
-  for (
-    const other of [
-      "fdae:41e4:649b:9303::2",
-      "fdae:41e4:649b:9303:1::1",
-      "fdae:41e4:649b:9304::1",
-      "fdae:41e5:649b:9303::1",
-      "::1",
-      "ff02::1",
-    ]
-  ) assert.equal(verdict(program, 0x86dd, packetTo(other)), 2, other);
 });

@@ -4,7 +4,8 @@
  * A machine's side in the network namespace of its WireGuard, over the kernel's TCP.
  *
  * `join HOST:PORT TOKEN UUID PUBLIC-KEY` asks to be provisioned and prints the reply as JSON;
- * `report SERVER-ADDRESS LINE` publishes one status event and sends one line of kernel log.
+ * `report SERVER-ADDRESS LINE` publishes one status event and sends one line of kernel log;
+ * `probe SERVER-ADDRESS PORT` prints whether a connection can be opened.
  *
  * @module
  */
@@ -66,5 +67,19 @@ async function report(server: string, line: string) {
   logs.close();
 }
 
+/** A packet that is dropped brings no answer, so silence has to be waited for, in ms. */
+const SILENCE_MS = 3_000;
+
+async function probe(server: string, port: number) {
+  try {
+    const signal = AbortSignal.timeout(SILENCE_MS);
+    (await dialTcp({ hostname: server, port, signal })).close();
+    console.log("open");
+  } catch {
+    console.log("closed");
+  }
+}
+
 if (command === "join") await join(first, second, third, fourth);
-else await report(first, second);
+else if (command === "report") await report(first, second);
+else await probe(first, Number(second));

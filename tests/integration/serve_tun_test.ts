@@ -11,6 +11,7 @@ import assert from "node:assert/strict";
 import { SERVER_ADDRESS } from "../../link/addresses.ts";
 import { generateKey } from "../../link/keys.ts";
 import { compile } from "../../scripts/compile.ts";
+import { EVENTS_PORT } from "../../server/tunnel_ports.ts";
 import { JOIN_TOKEN, within } from "./server_process.ts";
 import { isPossible, note, type Peer, withPeer, withServerNamespace } from "./wireguard_go.ts";
 
@@ -122,13 +123,17 @@ async function withServer(
   }
 }
 
+/** What the machine's program prints in its namespace. */
+function machineOutput(peer: Peer, ...args: string[]): Promise<string> {
+  return outputOf(peer.inside(
+    ...[Deno.execPath(), "run", "-A", "--no-check", "--config", `${ROOT}/deno.json`],
+    ...[MACHINE_PROGRAM, ...args],
+  ));
+}
+
 /** The machine joins, comes over its tunnel, and what it reports is there. */
 async function joinAndReport(inServer: InNamespace, peer: Peer, publicKey: string): Promise<void> {
-  const machine = (...args: string[]): Promise<string> =>
-    outputOf(peer.inside(
-      ...[Deno.execPath(), "run", "-A", "--no-check", "--config", `${ROOT}/deno.json`],
-      ...[MACHINE_PROGRAM, ...args],
-    ));
+  const machine = (...args: string[]): Promise<string> => machineOutput(peer, ...args);
   const endpoint = `${peer.hostAddress}:${PROVISION_PORT}`;
   const reply = JSON.parse(await machine("join", endpoint, JOIN_TOKEN, UUID, publicKey));
   await peer.setAddress(reply.address);
@@ -141,6 +146,29 @@ async function joinAndReport(inServer: InNamespace, peer: Peer, publicKey: strin
   await within(DEADLINE_MS, "the line of kernel log is stored", async () => {
     return /a line over TUN/.test(await ctl(inServer, "logs", UUID));
   });
+}
+
+const OTHER_PORT = 9999;
+
+/** Something else that the host serves on all its addresses is not there for the machine. */
+async function reachesNothingElse(inServer: InNamespace, peer: Peer): Promise<void> {
+  const source = `
+    const listener = Deno.listen({ hostname: "::", port: ${OTHER_PORT} });
+    console.log("listening");
+    for await (const connection of listener) connection.close();`;
+  const other = inServer(Deno.execPath(), "eval", source).spawn();
+  try {
+    const reader = other.stdout.getReader();
+    assert.match(new TextDecoder().decode((await reader.read()).value), /listening/);
+    reader.releaseLock();
+    const probe = (port: number): Promise<string> =>
+      machineOutput(peer, "probe", SERVER_ADDRESS, String(port));
+    assert.equal(await probe(EVENTS_PORT), "open\n");
+    assert.equal(await probe(OTHER_PORT), "closed\n");
+  } finally {
+    other.kill("SIGKILL");
+    await Promise.all([other.status, other.stdout.cancel(), other.stderr.cancel()]);
+  }
 }
 
 const RUNS = [
@@ -163,6 +191,7 @@ for (const [how, mode, program] of RUNS) {
             const links = await outputOf(inServer("ip", "-6", "addr", "show", "siderolink"));
             assert.match(links, new RegExp(`${SERVER_ADDRESS}/64`));
             await joinAndReport(inServer, peer, machine.publicKey);
+            await reachesNothingElse(inServer, peer);
           });
           assert.match(logged, /tunnel started over a TUN interface/);
         }));
