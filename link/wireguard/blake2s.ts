@@ -61,18 +61,22 @@ export function keyedBlake2s(key: Uint8Array, message: Uint8Array, size: number)
 
 /** A key of HMAC-BLAKE2s, prepared for several messages. */
 export class HmacKey {
+  readonly #key: Uint8Array;
   readonly #inner: Int32Array;
   readonly #outer: Int32Array;
 
   /** @param key At most 64 bytes. */
   constructor(key: Uint8Array) {
-    this.#inner = padded(key, INNER_PAD);
-    this.#outer = padded(key, OUTER_PAD);
+    this.#key = key;
+    this.#inner = stateAfter(key, INNER_PAD);
+    this.#outer = stateAfter(key, OUTER_PAD);
   }
 
   /** The MAC of a message, of 32 bytes. */
   sign(message: Uint8Array): Uint8Array {
-    resume(this.#inner);
+    // Without a message the block of the key is the last one, and the last one is marked.
+    if (message.length === 0) beginPadded(this.#key, INNER_PAD);
+    else resume(this.#inner);
     update(message);
     const inner = finish(HASH_SIZE);
     resume(this.#outer);
@@ -81,10 +85,15 @@ export class HmacKey {
   }
 }
 
-/** The state after a block of the key and a pad; what is signed is never empty behind it. */
-function padded(key: Uint8Array, pad: number): Int32Array {
+function beginPadded(key: Uint8Array, pad: number): void {
   begin(0, HASH_SIZE);
   for (let i = 0; i < BLOCK_SIZE; i++) block[i] = (key[i] ?? 0) ^ pad;
+  filled = BLOCK_SIZE;
+}
+
+/** The state after a block of the key, behind which something follows. */
+function stateAfter(key: Uint8Array, pad: number): Int32Array {
+  beginPadded(key, pad);
   absorbed = BLOCK_SIZE;
   compress(false);
   return state.slice();

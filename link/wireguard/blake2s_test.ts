@@ -27,7 +27,6 @@ Deno.test("blake2s(), keyedBlake2s() and HmacKey agree with others for all lengt
         reference(message, { key, dkLen: length }),
       );
     }
-    if (size === 0) continue;
     assert.equal(
       hex(new HmacKey(key).sign(message)),
       createHmac("blake2s256", key).update(message).digest("hex"),
