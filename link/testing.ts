@@ -47,6 +47,47 @@ export function pattern(size: number): Uint8Array {
   return data;
 }
 
+/** After so many bytes {@linkcode pattern} begins again. */
+const PATTERN_PERIOD = 1 << 24;
+const CHUNK_SIZE = 65_536;
+
+/** Writes a pattern of any size, then the end. */
+export async function writePattern(stream: ByteStream, size: number): Promise<void> {
+  const period = pattern(Math.min(size, PATTERN_PERIOD));
+  for (let at = 0; at < size;) {
+    const from = at % PATTERN_PERIOD;
+    const to = Math.min(PATTERN_PERIOD, from + CHUNK_SIZE, from + size - at);
+    at += await stream.write(period.subarray(from, to));
+  }
+  await stream.closeWrite();
+}
+
+/**
+ * Reads a pattern of any size to its end.
+ *
+ * @returns The longest time in ms in which nothing came.
+ * @throws AssertionError when a byte is another one, or the size is.
+ */
+export async function readPattern(stream: ByteStream, size: number): Promise<number> {
+  const period = pattern(Math.min(size, PATTERN_PERIOD));
+  const buffer = new Uint8Array(CHUNK_SIZE);
+  let longestMs = 0;
+  let sinceMs = performance.now();
+  let at = 0;
+  for (let n = await stream.read(buffer); n !== null; n = await stream.read(buffer)) {
+    const nowMs = performance.now();
+    longestMs = Math.max(longestMs, nowMs - sinceMs);
+    sinceMs = nowMs;
+    const from = at % PATTERN_PERIOD;
+    const first = Math.min(n, PATTERN_PERIOD - from);
+    assertSame(buffer.subarray(0, first), period.subarray(from, from + first));
+    assertSame(buffer.subarray(first, n), period.subarray(0, n - first));
+    at += n;
+  }
+  assert.equal(at, size);
+  return longestMs;
+}
+
 /** The next connection of a listener. */
 export async function acceptOne(listener: StreamListener): Promise<IncomingStream> {
   const { done, value } = await listener[Symbol.asyncIterator]().next();
