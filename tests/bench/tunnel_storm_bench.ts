@@ -63,7 +63,7 @@ const holePort = hole.addr.transport === "udp" ? hole.addr.port : 0;
 
 await calm();
 await goodput(() => storm(port));
-const memoryBefore = await residentKib(server.pid);
+const memory = [await residentKib(server.pid)];
 let last = await calm();
 const calmRates = [last];
 const aside: number[] = [];
@@ -73,7 +73,10 @@ for (let round = 0; round < ROUNDS; round++) {
   for (const [target, ratios] of [[holePort, aside], [port, under]] as const) {
     const cpuBefore = await cpuMs(server.pid);
     const rate = await goodput(() => storm(target));
-    if (target === port) serverMs += await cpuMs(server.pid) - cpuBefore;
+    if (target === port) {
+      serverMs += await cpuMs(server.pid) - cpuBefore;
+      memory.push(await residentKib(server.pid));
+    }
     const next = await calm();
     ratios.push(2 * rate / (last + next));
     calmRates.push(next);
@@ -85,8 +88,9 @@ report(`goodput, ${RATE}/s at another socket`, 100 * median(aside), "%");
 report(`goodput, ${RATE}/s at the server`, 100 * median(under), "%");
 report(`of it, without the attacker's own share`, 100 * median(under) / median(aside), "%");
 report("CPU of the server under the storm", 100 * serverMs / (ROUNDS * WINDOW_MS), "% of a core");
-report("RSS of the server before", memoryBefore / 1024, "MiB");
-report("RSS of the server after", await residentKib(server.pid) / 1024, "MiB");
+for (const [i, kib] of memory.entries()) {
+  report(`RSS of the server after storm ${i + 1}`, kib / 1024, "MiB");
+}
 hole.close();
 await attacker.stop();
 await sender.stop("kill");
