@@ -3,11 +3,11 @@
 /**
  * Runs the tests that need a kernel with WireGuard in a small virtual machine.
  *
- * Usage: `test_vm.ts [test modules]`. The machine is emulated, so it needs no virtualisation and
- * nothing of it is fast. Its root is made of this repository, the runtime and a few programs of
- * this system; its kernel is Debian's, downloaded once into `dist/vm`, or what `BATUTA_VM_KERNEL`
- * names: a folder with `boot/vmlinuz-VERSION` and `lib/modules/VERSION`. All that the machine
- * prints is shown; the last line is `rc=N` with the exit code of the tests.
+ * Usage: `test_vm.ts [test modules and options of deno test]`. The machine is emulated, so it needs
+ * no virtualisation and nothing of it is fast. Its root is made of this repository, the runtime and
+ * a few programs of this system; its kernel is Debian's, downloaded once into `dist/vm`, or what
+ * `BATUTA_VM_KERNEL` names: a folder with `boot/vmlinuz-VERSION` and `lib/modules/VERSION`. All that
+ * the machine prints is shown; the last line is `rc=N` with the exit code of the tests.
  *
  * @module
  */
@@ -156,7 +156,7 @@ async function copyPackages(tests: readonly string[], root: string): Promise<voi
 }
 
 /** The first process: it sets up what a system has, runs the tests and ends the machine. */
-function initScript(tests: readonly string[]): string {
+function initScript(args: readonly string[]): string {
   return `#!/bin/sh
 export PATH=/bin HOME=/tmp DENO_DIR=/cache DENO_NO_UPDATE_CHECK=1 NO_COLOR=1 BATUTA_VM=1
 mount -t proc none /proc
@@ -166,13 +166,17 @@ mkdir -p /dev/net /run /var
 for module in ${MODULES.join(" ")}; do modprobe $module; done
 ip link set lo up
 cd /repository
-timeout ${DEADLINE_MS / 1000} deno test -A --no-check --cached-only --no-prompt ${tests.join(" ")}
+timeout ${DEADLINE_MS / 1000} deno test -A --no-check --cached-only --no-prompt ${args.join(" ")}
 echo "rc=$?"
 poweroff -f
 `;
 }
 
-async function buildRoot(kernel: Kernel, tests: readonly string[]): Promise<string> {
+async function buildRoot(
+  kernel: Kernel,
+  tests: readonly string[],
+  options: readonly string[],
+): Promise<string> {
   const root = await Deno.makeTempDir({ prefix: "batuta-vm-" });
   for (const name of ["proc", "sys", "dev", "tmp", "run", "etc", "var", "sbin"]) {
     await Deno.mkdir(join(root, name), { recursive: true });
@@ -188,7 +192,7 @@ async function buildRoot(kernel: Kernel, tests: readonly string[]): Promise<stri
   await copyKernelModules(kernel, root);
   await copyPackages(tests, root);
   for (const file of listFiles()) await copy(join(ROOT, file), join(root, "repository", file));
-  await Deno.writeTextFile(join(root, "init"), initScript(tests), { mode: 0o755 });
+  await Deno.writeTextFile(join(root, "init"), initScript([...options, ...tests]), { mode: 0o755 });
   return root;
 }
 
@@ -221,7 +225,10 @@ async function boot({ folder, version }: Kernel, archive: string): Promise<numbe
   return Number(/^rc=(\d+)/m.exec(seen)?.[1] ?? 1);
 }
 
-async function testInMachine(tests: readonly string[]): Promise<number> {
+async function testInMachine(args: readonly string[]): Promise<number> {
+  const options = args.filter((arg) => arg.startsWith("-"));
+  const modules = args.filter((arg) => !arg.startsWith("-"));
+  const tests = modules.length > 0 ? modules : TESTS;
   if (Deno.build.os !== "linux" || Deno.build.arch !== "x86_64") {
     throw new Error("Cannot run the machine: it is made of programs for Linux on x86-64");
   }
@@ -238,7 +245,7 @@ async function testInMachine(tests: readonly string[]): Promise<number> {
   await Deno.mkdir(FOLDER, { recursive: true });
   const kernel = await findKernel();
   console.log(`kernel ${kernel.version}; building the root`);
-  const root = await buildRoot(kernel, tests);
+  const root = await buildRoot(kernel, tests, options);
   const archive = await Deno.makeTempFile({ suffix: ".cpio" });
   try {
     await packRoot(root, archive);
@@ -251,8 +258,7 @@ async function testInMachine(tests: readonly string[]): Promise<number> {
 
 if (import.meta.main) {
   try {
-    const tests = Deno.args.length > 0 ? Deno.args : TESTS;
-    Deno.exit(await testInMachine(tests));
+    Deno.exit(await testInMachine(Deno.args));
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     Deno.exit(1);

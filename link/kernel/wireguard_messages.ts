@@ -34,8 +34,10 @@ const WG_CMD_SET_DEVICE = 1;
 const WGDEVICE_A_IFINDEX = 1;
 const WGDEVICE_A_PRIVATE_KEY = 3;
 const WGDEVICE_A_PUBLIC_KEY = 4;
+const WGDEVICE_A_FLAGS = 5;
 const WGDEVICE_A_LISTEN_PORT = 6;
 const WGDEVICE_A_PEERS = 8;
+const WGDEVICE_F_REPLACE_PEERS = 1;
 const WGPEER_A_PUBLIC_KEY = 1;
 const WGPEER_A_FLAGS = 3;
 const WGPEER_A_ENDPOINT = 4;
@@ -132,6 +134,11 @@ export function removePeer(family: number, index: number, publicKey: Uint8Array)
     attribute(WGPEER_A_PUBLIC_KEY, publicKey),
     attribute(WGPEER_A_FLAGS, uint32(WGPEER_F_REMOVE_ME)),
   ]);
+}
+
+/** Removes all peers. */
+export function removePeers(family: number, index: number): NetlinkRequest {
+  return change(family, index, [attribute(WGDEVICE_A_FLAGS, uint32(WGDEVICE_F_REPLACE_PEERS))]);
 }
 
 /** Asks for a device with all its peers; the answer is a list of messages. */

@@ -17,7 +17,14 @@ import {
 import { refusal } from "./refusal.ts";
 import { readLink } from "./rtnetlink.ts";
 import { encodeSocketAddress, readSocketAddress } from "./socket_address.ts";
-import { getDevice, readDevice, removePeer, setDevice, setPeer } from "./wireguard_messages.ts";
+import {
+  getDevice,
+  readDevice,
+  removePeer,
+  removePeers,
+  setDevice,
+  setPeer,
+} from "./wireguard_messages.ts";
 
 const FAMILY = 0x20;
 const INDEX = 2;
@@ -158,6 +165,12 @@ Deno.test("encodeSocketAddress() and readSocketAddress() are each other's opposi
     () => encodeSocketAddress({ hostname: "a.example", port: 1 }),
     (error) => codeOf(error) === "invalidArgument" && /a\.example:1/.test(String(error)),
   );
+});
+
+Deno.test("removePeers() puts none in the place of all", () => {
+  const { type, payload } = removePeers(FAMILY, INDEX);
+  assert.equal(type, FAMILY);
+  assert.equal(payload.toHex(), "01010000" + BY_INDEX + "0800050001000000");
 });
 
 Deno.test("attribute() refuses what its 16 bits of length cannot say", () => {

@@ -354,32 +354,42 @@ Deno.test({
     }),
 });
 
-test("mode kernel holds thousands of peers, and fails when its interface is taken away", () =>
+test("mode kernel holds thousands of peers, and starts again soon after it was killed", () =>
   withNetwork(1, async (network) => {
     const machine = firstOf(network);
+    const host = network.server;
     const options = serverOptions(network, "kernel", { m: peerOf(machine) });
-    await using server = await startTunnelProcess(network.server, options);
+    const server = await startTunnelProcess(host, options);
     const count = 2000;
     const { milliseconds: putMs } = await server.ask({ do: "putMany", count });
     const { stats = {}, milliseconds: statsMs } = await server.ask({ do: "stats" });
-    console.log(`  ${count} peers: put ${putMs?.toFixed()} ms, stats ${statsMs?.toFixed()} ms`);
     const listed = async (): Promise<Set<string>> =>
-      new Set((await network.server.run("wg", "show", "siderolink", "peers")).trim().split("\n"));
+      new Set((await host.run("wg", "show", "siderolink", "peers")).trim().split("\n"));
     const keys = await listed();
     assert.equal(Object.keys(stats).length, count + 1);
     assert.deepEqual(new Set(Object.values(stats).map(({ publicKey }) => publicKey)), keys);
 
     // The state says who is there: what was taken away by hand comes back with the next look.
     const { publicKey } = machine.key;
-    await network.server.run("wg", "set", "siderolink", "peer", publicKey, "remove");
+    await host.run("wg", "set", "siderolink", "peer", publicKey, "remove");
     assert.ok(!(await listed()).has(publicKey));
     await server.ask({ do: "stats" });
     assert.ok((await listed()).has(publicKey));
     await server.ask({ do: "remove", peer: "m" });
     assert.ok(!(await listed()).has(publicKey));
 
-    await network.server.run("ip", "link", "delete", "siderolink");
-    await assert.rejects(server.ask({ do: "stats" }), /the interface is gone/);
-    const { error, failed } = await server.next();
+    await server.kill();
+    const killedMs = performance.now();
+    await using second = await startTunnelProcess(host, options);
+    const startMs = performance.now() - killedMs;
+    console.log(
+      `  ${count} peers: put ${putMs?.toFixed()} ms, stats ${statsMs?.toFixed()} ms, ` +
+        `a new process in their place ${startMs.toFixed()} ms`,
+    );
+    assert.deepEqual(await listed(), new Set([publicKey]));
+
+    await host.run("ip", "link", "delete", "siderolink");
+    await assert.rejects(second.ask({ do: "stats" }), /the interface is gone/);
+    const { error, failed } = await second.next();
     assert.match(`${error}${failed}`, /the interface is gone/);
   }));
