@@ -10,11 +10,12 @@ import { CodedError } from "../../base/errors.ts";
 import { startWorker } from "../../base/worker.ts";
 import { RawResource } from "../state/raw_resource.ts";
 import type { StateKeys } from "./codec.ts";
-import { decodeEpochs, encodeEpochs } from "./epochs.ts";
+import { decodeEpochs } from "./epochs.ts";
+import { MailboxCaller, writeBatch } from "./sqlite_mailbox.ts";
 import type {
   FileHead,
-  PackedBatch,
   PackedResources,
+  SqliteFailure,
   SqliteReply,
   SqliteRequest,
 } from "./sqlite_worker.ts";
@@ -36,7 +37,7 @@ export async function openSqliteStore({ path, keys }: SqliteOptions): Promise<St
   return {
     immediate: false,
     async load() {
-      const head = await worker.ask({ op: "open", path, keys }) as FileHead;
+      const head = await worker.open(path, keys);
       return {
         revision: head.revision,
         epochs: decodeEpochs(head.epochs),
@@ -44,10 +45,7 @@ export async function openSqliteStore({ path, keys }: SqliteOptions): Promise<St
         resources: readResources(worker),
       };
     },
-    async commit(batch) {
-      const packed = packBatch(batch);
-      await worker.ask({ op: "commit", ...packed }, [packed.wires.buffer]);
-    },
+    commit: (batch) => worker.commit(batch),
     async compact() {
       await worker.ask({ op: "compact" });
     },
@@ -58,7 +56,9 @@ export async function openSqliteStore({ path, keys }: SqliteOptions): Promise<St
 /** The worker, asked one thing after the other; the answers come in the same order. */
 class SqliteWorker {
   readonly #worker: Worker;
+  readonly #mailbox = new MailboxCaller();
   readonly #waiting: PromiseWithResolvers<SqliteReply>[] = [];
+  #committing: PromiseWithResolvers<string> | undefined;
   #broken: Error | undefined;
 
   constructor(worker: Worker) {
@@ -76,19 +76,39 @@ class SqliteWorker {
   #fail(error: Error): void {
     this.#broken ??= error;
     for (const { reject } of this.#waiting.splice(0)) reject(this.#broken);
+    this.#committing?.reject(this.#broken);
   }
 
-  async ask(
-    request: SqliteRequest,
-    transfer: Transferable[] = [],
-  ): Promise<(SqliteReply & { ok: true })["value"]> {
+  async open(path: string, keys: StateKeys | undefined): Promise<FileHead> {
+    return await this.ask({ op: "open", path, keys, memory: this.#mailbox.memory }) as FileHead;
+  }
+
+  async ask(request: SqliteRequest): Promise<(SqliteReply & { ok: true })["value"]> {
     if (this.#broken !== undefined) throw this.#broken;
     const waiting = Promise.withResolvers<SqliteReply>();
     this.#waiting.push(waiting);
-    this.#worker.postMessage(request, transfer);
+    this.#worker.postMessage(request);
+    this.#mailbox.notePosted();
     const reply = await waiting.promise;
     if (reply.ok) return reply.value;
     throw new CodedError(reply.code, reply.message);
+  }
+
+  /** Makes a batch durable. One at a time. */
+  async commit(batch: StoreBatch): Promise<void> {
+    if (this.#broken !== undefined) throw this.#broken;
+    const memory = writeBatch(this.#mailbox.memory, batch);
+    if (memory !== this.#mailbox.memory) {
+      await this.ask({ op: "commit", memory });
+      return;
+    }
+    const committing = this.#committing = Promise.withResolvers<string>();
+    this.#mailbox.commit().then(committing.resolve, committing.reject);
+    const reply = await committing.promise;
+    this.#committing = undefined;
+    if (reply === "") return;
+    const { code, message }: SqliteFailure = JSON.parse(reply);
+    throw new CodedError(code, message);
   }
 
   async close(): Promise<void> {
@@ -114,23 +134,4 @@ async function* readResources(worker: SqliteWorker): AsyncIterable<readonly RawR
     }
     yield resources;
   }
-}
-
-function packBatch({ changes, revision, epochs, keyRotated = false }: StoreBatch): PackedBatch {
-  const names: string[] = [];
-  const numbers = new Float64Array(changes.length * 3);
-  let size = 0;
-  for (const { resource } of changes) size += resource?.wire.length ?? 0;
-  const wires = new Uint8Array(size);
-  let at = 0;
-  changes.forEach((change, index) => {
-    names.push(change.ref.namespace, change.ref.type, change.ref.id);
-    numbers[index * 3] = change.revision;
-    numbers[index * 3 + 1] = change.storedVersion > 0 ? 1 : 0;
-    numbers[index * 3 + 2] = change.resource?.wire.length ?? -1;
-    if (change.resource === undefined) return;
-    wires.set(change.resource.wire, at);
-    at += change.resource.wire.length;
-  });
-  return { revision, epochs: epochs && encodeEpochs(epochs), keyRotated, names, numbers, wires };
 }

@@ -10,11 +10,12 @@
  */
 
 import { createHash } from "node:crypto";
+import { closeSync, fdatasyncSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { CodedError } from "../../base/errors.ts";
 import { type Codec, KEY_CHECK } from "./codec.ts";
 import { decodeNumber, encodeNumbers, kindKey } from "./numbers.ts";
-import { createFile, explainSqliteError, FORMAT, openDatabase } from "./sqlite_open.ts";
+import { createFile, explainSqliteError, FORMAT, openDatabase, openLog } from "./sqlite_open.ts";
 
 /** Bytes kept of a hash: enough that two IDs never share them, and few in the index. */
 const HASH_SIZE = 20;
@@ -50,6 +51,8 @@ export interface FileBatch {
 export class SqliteFile {
   readonly path: string;
   readonly #database: DatabaseSync;
+  /** The write-ahead log. */
+  readonly #log: number;
   readonly #codec: Codec;
   readonly #salt: Uint8Array;
   readonly #kinds = new Map<string, number>();
@@ -82,6 +85,7 @@ export class SqliteFile {
       this.#remove = prepare("DELETE FROM resources WHERE kind = ? AND id = ?");
       this.#touch = prepare("UPDATE kinds SET revision = ?, count = count + ? WHERE kind = ?");
       this.#setMeta = prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)");
+      this.#log = openLog(path);
     } catch (error) {
       this.#database.close();
       throw explainSqliteError("read", path, error);
@@ -204,6 +208,21 @@ export class SqliteFile {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw explainSqliteError("write", this.path, error);
     }
+    this.#synchronise();
+  }
+
+  /** Waits until what was committed is on the disk. */
+  #synchronise(): void {
+    try {
+      fdatasyncSync(this.#log);
+    } catch (cause) {
+      // What is on the disk now nobody knows, whatever the disk says is the matter.
+      throw new CodedError(
+        "internal",
+        `Cannot write state file "${this.path}": the disk did not take its write-ahead log`,
+        { cause },
+      );
+    }
   }
 
   #write(changes: readonly FileChange[], records: readonly (Uint8Array | undefined)[]): void {
@@ -244,5 +263,6 @@ export class SqliteFile {
 
   close(): void {
     this.#database.close();
+    closeSync(this.#log);
   }
 }

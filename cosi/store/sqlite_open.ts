@@ -7,7 +7,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { linkSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { linkSync, openSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { CodedError, type ErrorCode } from "../../base/errors.ts";
 import { type Codec, KEY_CHECK } from "./codec.ts";
@@ -56,7 +56,10 @@ export function explainSqliteError(doing: string, path: string, cause: unknown):
   );
 }
 
-/** Opens the database for this process alone; commits are on the disk when they return. */
+/**
+ * Opens the database for this process alone. A commit is on the disk once {@linkcode openLog}'s file
+ * is synchronised after it.
+ */
 export function openDatabase(path: string): DatabaseSync {
   try {
     allocateLog(path);
@@ -65,7 +68,7 @@ export function openDatabase(path: string): DatabaseSync {
       database.exec(`
         PRAGMA locking_mode = EXCLUSIVE;
         PRAGMA journal_mode = WAL;
-        PRAGMA synchronous = FULL;
+        PRAGMA synchronous = NORMAL;
         PRAGMA secure_delete = ON;
         PRAGMA wal_autocheckpoint = 1000;
         BEGIN IMMEDIATE; COMMIT;
@@ -75,6 +78,22 @@ export function openDatabase(path: string): DatabaseSync {
       throw error;
     }
     return database;
+  } catch (error) {
+    throw explainSqliteError("open", path, error);
+  }
+}
+
+/**
+ * Opens the write-ahead log of an open database, to wait for the disk after each commit. SQLite as it
+ * is built into the runtime would do that with `fsync` (`synchronous = FULL`), which writes the time
+ * of the change too; `fdatasync` on a log of its full length writes the log and nothing else. SQLite
+ * itself synchronises at checkpoints.
+ *
+ * The file must stay open as long as the database; SQLite's locks are on another file.
+ */
+export function openLog(path: string): number {
+  try {
+    return openSync(`${path}-wal`, "r+");
   } catch (error) {
     throw explainSqliteError("open", path, error);
   }

@@ -11,26 +11,22 @@ import { WORKER_READY } from "../../base/worker.ts";
 import { fieldSize, writeBytesField } from "../state/proto_bytes.ts";
 import { createCodec, type StateKeys } from "./codec.ts";
 import { type KindRow, SqliteFile } from "./sqlite_file.ts";
+import { readBatch, serveMailbox } from "./sqlite_mailbox.ts";
 
 /** What the main thread asks. */
 export type SqliteRequest =
-  | { readonly op: "open"; readonly path: string; readonly keys: StateKeys | undefined }
+  | {
+    readonly op: "open";
+    readonly path: string;
+    readonly keys: StateKeys | undefined;
+    /** Through which batches come from then on. */
+    readonly memory: SharedArrayBuffer;
+  }
   | { readonly op: "next" }
-  | ({ readonly op: "commit" } & PackedBatch)
+  /** A batch that is too large for that memory, in memory of its own. */
+  | { readonly op: "commit"; readonly memory: SharedArrayBuffer }
   | { readonly op: "compact" }
   | { readonly op: "close" };
-
-/** A batch with all its wire forms in one buffer, which changes hands without a copy. */
-export interface PackedBatch {
-  readonly revision: number;
-  readonly epochs: Uint8Array | undefined;
-  readonly keyRotated: boolean;
-  /** Namespace, type and ID of each change. */
-  readonly names: readonly string[];
-  /** Revision, whether a record exists (0 or 1) and length of the wire form (-1: remove). */
-  readonly numbers: Float64Array;
-  readonly wires: Uint8Array<ArrayBuffer>;
-}
 
 /** Resources, each as the field 1 of a message, one message behind the other in one buffer. */
 export interface PackedResources {
@@ -48,7 +44,13 @@ export interface FileHead {
 /** The answer to one request. */
 export type SqliteReply =
   | { readonly ok: true; readonly value: FileHead | PackedResources | undefined }
-  | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
+  | ({ readonly ok: false } & SqliteFailure);
+
+/** What went wrong, in a form that crosses threads. */
+export interface SqliteFailure {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
 
 /** Bytes of resources in one answer. */
 const PIECE = 1 << 20;
@@ -62,6 +64,7 @@ function pack(wires: readonly Uint8Array[]): PackedResources {
 }
 
 let file: SqliteFile | undefined;
+let memory: SharedArrayBuffer | undefined;
 
 function opened(): SqliteFile {
   if (file === undefined) throw new CodedError("internal", "The state file is not open");
@@ -72,46 +75,43 @@ function handle(request: SqliteRequest): FileHead | PackedResources | undefined 
   switch (request.op) {
     case "open":
       file = new SqliteFile(request.path, createCodec(request.keys));
+      memory = request.memory;
       file.checkCounts();
       return file.head();
     case "next":
       return pack(opened().nextResources(PIECE));
     case "commit":
-      commit(request);
+      opened().commit(readBatch(request.memory));
       return undefined;
     case "compact":
       opened().compact();
       return undefined;
     case "close":
       file?.close();
+      memory = undefined;
       return undefined;
   }
 }
 
-function commit({ names, numbers, wires, ...rest }: PackedBatch): void {
-  let at = 0;
-  const changes = Array.from({ length: names.length / 3 }, (_, index) => {
-    const length = numbers[index * 3 + 2] ?? -1;
-    const wire = length < 0 ? undefined : wires.subarray(at, at + length);
-    at += Math.max(0, length);
-    return {
-      namespace: names[index * 3] ?? "",
-      type: names[index * 3 + 1] ?? "",
-      id: names[index * 3 + 2] ?? "",
-      wire,
-      revision: numbers[index * 3] ?? 0,
-      exists: numbers[index * 3 + 1] === 1,
-    };
-  });
-  opened().commit({ changes, ...rest });
+function failureOf(error: unknown): SqliteFailure {
+  const code = error instanceof CodedError ? error.code : "internal";
+  return { code, message: formatError(error) };
+}
+
+function commit(memory: SharedArrayBuffer): string {
+  try {
+    opened().commit(readBatch(memory));
+    return "";
+  } catch (error) {
+    return JSON.stringify(failureOf(error));
+  }
 }
 
 function reply(request: SqliteRequest): SqliteReply {
   try {
     return { ok: true, value: handle(request) };
   } catch (error) {
-    const code = error instanceof CodedError ? error.code : "internal";
-    return { ok: false, code, message: formatError(error) };
+    return { ok: false, ...failureOf(error) };
   }
 }
 
@@ -120,12 +120,15 @@ function run(): void {
     onmessage: (event: MessageEvent<SqliteRequest>) => void;
     postMessage(message: unknown, transfer?: Transferable[]): void;
   };
+  let handled = 0;
   scope.onmessage = ({ data }) => {
+    handled++;
     const answer = reply(data);
     const transfer = answer.ok && answer.value !== undefined && "wires" in answer.value
       ? [answer.value.wires.buffer]
       : [];
     scope.postMessage(answer, transfer);
+    if (memory !== undefined) serveMailbox(memory, handled, commit);
   };
   scope.postMessage(WORKER_READY);
 }
