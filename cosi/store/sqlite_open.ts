@@ -24,8 +24,14 @@ const SCHEMA = `
     kind INTEGER NOT NULL, id BLOB NOT NULL, value BLOB NOT NULL, UNIQUE (kind, id));
 `;
 
-/** SQLite begins the log anew at 1,000 pages of 4 KiB with their heads. */
-const LOG_BYTES = 4_120_032;
+/**
+ * Pages of the log after which a commit takes them over into the file. Pages that change again and
+ * again are written there once, so that fewer and longer takeovers cost less together.
+ */
+const LOG_PAGES = 4_000;
+
+/** The pages, of 4 KiB with a head of 24 bytes each, behind the head of the log. */
+const LOG_BYTES = 32 + LOG_PAGES * (4096 + 24);
 
 /** Texts of node:sqlite by what they mean to us; its error codes are not set on all paths. */
 const MEANINGS: readonly (readonly [RegExp, ErrorCode, string])[] = [
@@ -70,7 +76,7 @@ export function openDatabase(path: string): DatabaseSync {
         PRAGMA journal_mode = WAL;
         PRAGMA synchronous = NORMAL;
         PRAGMA secure_delete = ON;
-        PRAGMA wal_autocheckpoint = 1000;
+        PRAGMA wal_autocheckpoint = ${LOG_PAGES};
         BEGIN IMMEDIATE; COMMIT;
       `);
     } catch (error) {

@@ -212,7 +212,7 @@ Deno.test({
   ignore: !canMount,
   async fn() {
     const directory = await Deno.makeTempDir();
-    await mount("-t", "tmpfs", "-o", "size=6m", "none", directory);
+    await mount("-t", "tmpfs", "-o", "size=24m", "none", directory);
     try {
       const path = `${directory}/state.db`;
       const failures: unknown[] = [];
@@ -230,7 +230,7 @@ Deno.test({
       deepStrictEqual(failures, []);
       await rejects(state.create({ ...draft("more"), protoSpec }), { code: "resourceExhausted" });
       strictEqual((await state.list(KIND)).length, stored.length);
-      await mount("-o", "remount,size=16m", directory);
+      await mount("-o", "remount,size=64m", directory);
       await state.create({ ...draft("later"), protoSpec });
       await state.close();
       await mount("-o", "remount,ro", directory);
