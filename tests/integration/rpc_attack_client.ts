@@ -1,64 +1,75 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * The good client of `rpc_attack_test.ts`, in a worker so that an attacker's work does not delay it.
+ * The good client of `rpc_attack_test.ts`, in a process of its own: `rpc_attack_client.ts PORT`.
  *
- * It takes `{ port, untilTold }` and posts the times of its calls: of 1,000 of them, or of those
- * until the next message.
+ * Each line on standard input begins calls, 1,000 of them, or for the line `until` those until the
+ * next line; then it answers with a line of JSON, the {@linkcode Answer}.
  *
  * @module
  */
 
 import { createChannel } from "../../rpc/client.ts";
 import { dialTcp } from "../../rpc/tcp.ts";
+import { TextLineStream } from "../compat/line_stream.ts";
 
-/** What the worker is told. */
-export interface Told {
-  readonly port: number;
-  /** Whether to go on until the next message. */
-  readonly untilTold: boolean;
-}
-
-/** What the worker answers. */
+/** What the good client saw. */
 export interface Answer {
-  /** Milliseconds of each call, in order of size. */
-  readonly times: readonly number[];
-  readonly error?: string;
+  readonly calls: number;
+  /** The 99th percentile of how long a call took, in ms. */
+  readonly p99Ms: number;
+  /**
+   * The same of the processor time that the server's thread took from one reply to the next, in ms:
+   * what a call waits for if nothing else wants the server's core.
+   */
+  readonly ownP99Ms: number;
 }
 
-const scope = globalThis as unknown as {
-  onmessage: ((event: MessageEvent<Told>) => void) | null;
-  postMessage(answer: Answer): void;
-};
+const COUNT = 1000;
 
-let told = 0;
-
-async function callFor({ port, untilTold }: Told): Promise<readonly number[]> {
-  const mine = told;
+async function callWhile(port: number, goesOn: (calls: number) => boolean): Promise<Answer> {
   const channel = createChannel({
     dial: (signal) => dialTcp({ hostname: "127.0.0.1", port, signal }),
     authority: "good",
   });
   const times: number[] = [];
+  const own: number[] = [];
+  let lastNs = 0;
   const payload = new Uint8Array(500);
   try {
-    while (untilTold ? told === mine : times.length < 1000) {
+    while (goesOn(times.length)) {
       const start = performance.now();
-      const reply = await channel.rawCall("/test.Attack/Echo", payload, { timeoutMs: 10_000 });
-      if (reply.length !== payload.length) throw new Error("The reply is not the request");
+      const reply = await channel.rawCall("/test.Attack/Cpu", payload, { timeoutMs: 10_000 });
+      if (reply.length !== payload.length) throw new Error("The reply is not that of the request");
       times.push(performance.now() - start);
+      const nowNs = new DataView(reply.buffer, reply.byteOffset).getFloat64(0);
+      if (lastNs > 0) own.push((nowNs - lastNs) / 1e6);
+      lastNs = nowNs;
     }
   } finally {
     channel.close();
   }
-  return times.sort((a, b) => a - b);
+  return { calls: times.length, p99Ms: p99(times), ownP99Ms: p99(own) };
 }
 
-scope.onmessage = ({ data }) => {
-  told++;
-  if (data.port === 0) return;
-  callFor(data).then(
-    (times) => scope.postMessage({ times }),
-    (error) => scope.postMessage({ times: [], error: String(error) }),
-  );
-};
+function p99(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? NaN;
+}
+
+if (import.meta.main) {
+  const port = Number(Deno.args[0]);
+  const lines = Deno.stdin.readable.pipeThrough(new TextDecoderStream())
+    .pipeThrough(new TextLineStream())[Symbol.asyncIterator]();
+  for (;;) {
+    const { value: line, done } = await lines.next();
+    if (done) break;
+    let answer: Promise<Answer>;
+    if (line === "until") {
+      let told = false;
+      answer = callWhile(port, () => !told);
+      await Promise.race([lines.next(), answer]);
+      told = true;
+    } else answer = callWhile(port, (calls) => calls < COUNT);
+    console.log(JSON.stringify(await answer));
+  }
+}
