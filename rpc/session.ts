@@ -265,8 +265,7 @@ export class Session {
   /** Ends the connection; a {@linkcode ConnectionFault} is sent to the peer as GOAWAY. */
   close(error?: unknown): void {
     if (this.closed) return;
-    this.closed = true;
-    this.draining = true;
+    this.closed = this.draining = true;
     this.#check?.cancel();
     this.#roomWaiter?.();
     if (error instanceof ConnectionFault) {
@@ -390,8 +389,7 @@ export class Session {
       if (limits.idleMs > 0 && nowMs - this.#idleSinceMs > limits.idleMs) this.drain();
       return;
     }
-    const isStalled = this.#line.isStalled(nowMs);
-    if (isStalled) return this.close(new Error("The peer's window stays closed"));
+    if (this.#line.isStalled(nowMs)) return this.close(new Error("The peer's window stays closed"));
     for (const stream of [...this.streams.values()]) {
       if (stream.blockedSinceMs > 0 && nowMs - stream.blockedSinceMs > limits.windowStallMs) {
         stream.reset(Http2Code.Cancel);

@@ -27,6 +27,11 @@ const ECHO = "/test.Attack/Echo";
 // write each, in whatever order they are served.
 const SLICE_MS = 2;
 
+// Where other programs hold the cores, an idle server's calls take longer than this. Then work piles up
+// while the server does not run, and the time of its thread is not its own doing alone.
+const QUIET_MS = 1;
+const CROWDED_SLICE_MS = 20;
+
 const CORES = await allowedCores();
 
 /** The cores that this process may use, when it can give them to its children. */
@@ -173,7 +178,8 @@ for (const name of Object.keys(ATTACKS)) {
         `${name}: ${during.calls} good calls, own p99 ${ms("ownP99Ms")}; by the clock ` +
           `${ms("p99Ms")}; used ${mib(before)} then ${mib(after)} MiB`,
       );
-      const limitMs = Math.max(3 * idle.ownP99Ms, SLICE_MS);
+      const floorMs = idle.p99Ms <= QUIET_MS ? SLICE_MS : CROWDED_SLICE_MS;
+      const limitMs = Math.max(3 * idle.ownP99Ms, floorMs);
       // There is nothing to compare where the system keeps no account of a thread.
       assert.ok(
         !(during.ownP99Ms > limitMs),
