@@ -2,7 +2,7 @@
 
 /**
  * The transport against the peers of its field: h2spec, the gRPC interoperability suite of Go in
- * both roles, grpc-js and curl.
+ * both roles, grpc-js, curl and h2load.
  *
  * @module
  */
@@ -28,6 +28,8 @@ const PEER = { sanitizeOps: false, sanitizeResources: false };
 
 const MISSING_GO = hasProgram("go", "version") ? "" : " (skipped: go is not installed)";
 const MISSING_CURL = hasProgram("curl", "--version") ? "" : " (skipped: curl is not installed)";
+
+const MISSING_H2LOAD = hasProgram("h2load", "--version") ? "" : " (skipped: h2load is missing)";
 
 const GO_CLIENT = "google.golang.org/grpc/interop/client@latest";
 const GO_SERVER = "google.golang.org/grpc/interop/server@latest";
@@ -338,6 +340,34 @@ Deno.test({
         assert.equal(code, 0, output);
         assert.equal(output, "hello, world\n");
       }
+    }),
+});
+
+Deno.test({
+  name: `createRpcServer() answers all of 20,000 requests of h2load${MISSING_H2LOAD}`,
+  ignore: MISSING_H2LOAD !== "",
+  fn: () =>
+    withFolder(async (folder) => {
+      const empty = join(folder, "empty");
+      // A gRPC message without content: its prefix alone.
+      await Deno.writeFile(empty, new Uint8Array(5));
+      const call = ["-d", empty, "-H", "content-type: application/grpc", "-H", "te: trailers"];
+      await withServer(async (port) => {
+        for (
+          const [path, options] of [
+            ["/healthz", []],
+            ["/grpc.testing.TestService/EmptyCall", call],
+          ] as const
+        ) {
+          const url = `http://127.0.0.1:${port}${path}`;
+          // 20 connections with 50 streams at once, in two threads.
+          const load = ["-n", "10000", "-c", "20", "-m", "50", "-t", "2", ...options, url];
+          const { code, output } = await run("h2load", ...load);
+          assert.equal(code, 0, output);
+          assert.match(output, /10000 done, 10000 succeeded, 0 failed, 0 errored, 0 timeout/);
+          assert.match(output, /10000 2xx, 0 3xx, 0 4xx, 0 5xx/);
+        }
+      });
     }),
 });
 
