@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { OpenPorts } from "./inner_filter.ts";
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
@@ -33,7 +34,7 @@ export interface DeviceOptions {
    * Where machines may open connections when the host's own sockets are behind the tunnel;
    * everywhere when absent. In user mode nothing is there but what listens.
    */
-  readonly openPorts?: readonly number[];
+  readonly openPorts?: readonly OpenPorts[];
   readonly log: Logger;
   /** Absent: a clock that a change of the machine's time does not move. */
   readonly clock?: Clock;

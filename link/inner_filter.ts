@@ -13,6 +13,12 @@
 import { IPV6_HEADER_SIZE, PROTOCOL_ICMPV6, PROTOCOL_TCP } from "./net/ipv6.ts";
 import { ACK, SYN, TCP_HEADER_SIZE } from "./net/tcp_segment.ts";
 
+/** Ports, both ends included. */
+export interface OpenPorts {
+  readonly first: number;
+  readonly last: number;
+}
+
 /** Where a segment without extension headers in front has its port and its flags. */
 export const PORT_OFFSET = IPV6_HEADER_SIZE + 2;
 export const FLAGS_OFFSET = IPV6_HEADER_SIZE + 13;
@@ -23,14 +29,14 @@ export const FLAGS_OFFSET = IPV6_HEADER_SIZE + 13;
  * @param ports Where machines may open connections.
  * @returns Whether an IPv6 packet to our own address may go on.
  */
-export function createInnerFilter(ports: readonly number[]): (packet: Uint8Array) => boolean {
-  const open = new Set(ports);
+export function createInnerFilter(ports: readonly OpenPorts[]): (packet: Uint8Array) => boolean {
   return (packet) => {
     if (packet[6] === PROTOCOL_ICMPV6) return true;
     if (packet[6] !== PROTOCOL_TCP || packet.length < IPV6_HEADER_SIZE + TCP_HEADER_SIZE) {
       return false;
     }
     if (((packet[FLAGS_OFFSET] ?? 0) & (SYN | ACK)) !== SYN) return true;
-    return open.has(((packet[PORT_OFFSET] ?? 0) << 8) | (packet[PORT_OFFSET + 1] ?? 0));
+    const port = ((packet[PORT_OFFSET] ?? 0) << 8) | (packet[PORT_OFFSET + 1] ?? 0);
+    return ports.some(({ first, last }) => port >= first && port <= last);
   };
 }

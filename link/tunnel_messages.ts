@@ -9,6 +9,7 @@
  * @module
  */
 
+import type { OpenPorts } from "./inner_filter.ts";
 import { CodedError, codeOf, type ErrorCode } from "../base/errors.ts";
 import type { PeerConfig, PeerStats } from "./peers.ts";
 
@@ -30,7 +31,7 @@ export interface StartMessage {
   readonly bindAddress?: string;
   readonly address: string;
   /** As in `DeviceOptions`. */
-  readonly openPorts?: readonly number[];
+  readonly openPorts?: readonly OpenPorts[];
 }
 
 /**

@@ -10,6 +10,7 @@ import { systemClock } from "../base/clock.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import { SERVER_ADDRESS } from "../link/addresses.ts";
 import { eventSinkService } from "../link/events.ts";
+import type { OpenPorts } from "../link/inner_filter.ts";
 import { serveKernelLog } from "../link/kmsg.ts";
 import { type MachineStore, noMachineStore, openMachineStore } from "../link/machine_store.ts";
 import { noTunnel } from "../link/no_tunnel.ts";
@@ -51,7 +52,7 @@ export async function startMachineChannel(
       privateKey: material.privateKey.reveal(),
       port: config.wireguard.port,
       address: SERVER_ADDRESS,
-      openPorts: [EVENTS_PORT, LOGS_PORT, TRUSTD_PORT],
+      openPorts: openPorts(config),
       mode: config.wireguard.mode,
       log,
     })
@@ -74,6 +75,12 @@ export async function startMachineChannel(
     cleanup.defer(() => listener.close());
   }
   return { tunnel, monitor, talos, mirror, logs };
+}
+
+/** Where machines have business: the ports of the server, and those of the clusters' balancers. */
+function openPorts({ loadBalancer }: Context["config"]): OpenPorts[] {
+  const own = [EVENTS_PORT, LOGS_PORT, TRUSTD_PORT].map((port) => ({ first: port, last: port }));
+  return [...own, loadBalancer.portRange];
 }
 
 /** The ports inside the tunnel to which machines report, and the store behind them. */

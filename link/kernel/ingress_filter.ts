@@ -7,7 +7,7 @@
  * @module
  */
 
-import { FLAGS_OFFSET, PORT_OFFSET } from "../inner_filter.ts";
+import { FLAGS_OFFSET, type OpenPorts, PORT_OFFSET } from "../inner_filter.ts";
 import { DESTINATION_OFFSET, PROTOCOL_ICMPV6, PROTOCOL_TCP } from "../net/ipv6.ts";
 import { ACK, SYN } from "../net/tcp_segment.ts";
 import { concat, uint16, uint32, viewOf } from "./netlink.ts";
@@ -18,6 +18,8 @@ const LOAD_HALF = 0x28;
 const LOAD_WORD = 0x20;
 const AND = 0x54;
 const JUMP_IF_EQUAL = 0x15;
+const JUMP_IF_GREATER = 0x25;
+const JUMP_IF_AT_LEAST = 0x35;
 const RETURN = 0x06;
 /** Offsets from the network header, and of the kernel's own idea of the protocol. */
 const NETWORK_HEADER = 0xfff0_0000;
@@ -33,9 +35,12 @@ const DROP = 2;
 interface Step {
   readonly code: number;
   readonly value: number;
-  readonly ifEqual?: "accept" | "drop";
-  readonly ifOther?: "accept" | "drop";
+  readonly ifTrue?: Way;
+  readonly ifFalse?: Way;
 }
+
+/** Where a jump goes; `skip` leaves out the next instruction. */
+type Way = "accept" | "drop" | "skip";
 
 /**
  * Assembles it.
@@ -44,46 +49,51 @@ interface Step {
  * where the host forwards: IPv6 does so for all interfaces or none, whatever one of them is set to.
  *
  * @param address The only destination that passes, 16 bytes.
- * @param ports Where machines may open connections, at most 100; everywhere when absent. See
+ * @param ports Where machines may open connections, at most 50 ranges; everywhere when absent. See
  *   `createInnerFilter`.
  */
-export function onlyTo(address: Uint8Array, ports?: readonly number[]): Uint8Array {
+export function onlyTo(address: Uint8Array, ports?: readonly OpenPorts[]): Uint8Array {
   const view = viewOf(address);
   const steps: Step[] = [
     { code: LOAD_HALF, value: PROTOCOL },
-    { code: JUMP_IF_EQUAL, value: ETH_P_IPV6, ifOther: "drop" },
+    { code: JUMP_IF_EQUAL, value: ETH_P_IPV6, ifFalse: "drop" },
     ...[0, 4, 8, 12].flatMap((at): Step[] => [
       { code: LOAD_WORD, value: NETWORK_HEADER + DESTINATION_OFFSET + at },
-      { code: JUMP_IF_EQUAL, value: view.getUint32(at), ifOther: "drop" },
+      { code: JUMP_IF_EQUAL, value: view.getUint32(at), ifFalse: "drop" },
     ]),
     ...(ports === undefined ? [] : opensOnly(ports)),
   ];
   const end = steps.length;
   // A jump counts from the next instruction.
-  const way = (from: number, to: Step["ifEqual"]): number =>
-    to === undefined ? 0 : end + (to === "drop" ? 1 : 0) - from - 1;
+  const way = (from: number, to: Way | undefined): number => {
+    if (to === undefined) return 0;
+    return to === "skip" ? 1 : end + (to === "drop" ? 1 : 0) - from - 1;
+  };
   return concat(
-    ...steps.map(({ code, value, ifEqual, ifOther }, i) =>
-      instruction(code, value, way(i, ifEqual), way(i, ifOther))
+    ...steps.map(({ code, value, ifTrue, ifFalse }, i) =>
+      instruction(code, value, way(i, ifTrue), way(i, ifFalse))
     ),
     instruction(RETURN, ACCEPT),
     instruction(RETURN, DROP),
   );
 }
 
-function opensOnly(ports: readonly number[]): Step[] {
+function opensOnly(ports: readonly OpenPorts[]): Step[] {
   return [
     { code: LOAD_BYTE, value: NETWORK_HEADER + NEXT_HEADER_OFFSET },
-    { code: JUMP_IF_EQUAL, value: PROTOCOL_ICMPV6, ifEqual: "accept" },
-    { code: JUMP_IF_EQUAL, value: PROTOCOL_TCP, ifOther: "drop" },
+    { code: JUMP_IF_EQUAL, value: PROTOCOL_ICMPV6, ifTrue: "accept" },
+    { code: JUMP_IF_EQUAL, value: PROTOCOL_TCP, ifFalse: "drop" },
     // A load behind the end of a packet accepts it; TCP itself has no use for one without flags.
     { code: LOAD_BYTE, value: NETWORK_HEADER + FLAGS_OFFSET },
     { code: AND, value: SYN | ACK },
-    { code: JUMP_IF_EQUAL, value: SYN, ifOther: "accept" },
+    { code: JUMP_IF_EQUAL, value: SYN, ifFalse: "accept" },
     { code: LOAD_HALF, value: NETWORK_HEADER + PORT_OFFSET },
-    ...ports.map((port): Step => ({ code: JUMP_IF_EQUAL, value: port, ifEqual: "accept" })),
+    ...ports.flatMap(({ first, last }): Step[] => [
+      { code: JUMP_IF_AT_LEAST, value: first, ifFalse: "skip" },
+      { code: JUMP_IF_GREATER, value: last, ifFalse: "accept" },
+    ]),
     // No value of 16 bits is that large.
-    { code: JUMP_IF_EQUAL, value: 0x1_0000, ifOther: "drop" },
+    { code: JUMP_IF_EQUAL, value: 0x1_0000, ifFalse: "drop" },
   ];
 }
 

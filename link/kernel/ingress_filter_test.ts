@@ -25,6 +25,8 @@ function verdict(program: Uint8Array, protocol: number, packet: Uint8Array): num
     else if (code === 0x20) accumulator = data.getUint32(offset);
     else if (code === 0x30) accumulator = data.getUint8(offset);
     else if (code === 0x54) accumulator &= value;
+    else if (code === 0x25) at += 8 * view.getUint8(accumulator > value ? at + 2 : at + 3);
+    else if (code === 0x35) at += 8 * view.getUint8(accumulator >= value ? at + 2 : at + 3);
     else if (code === 0x15) at += 8 * view.getUint8(accumulator === value ? at + 2 : at + 3);
     else if (code === 0x06) return value;
     else assert.fail(`Unknown instruction ${code}`);
@@ -49,11 +51,15 @@ Deno.test("onlyTo() lets one destination through", () => {
 });
 
 Deno.test("onlyTo() decides about ports as the filter of a TUN interface does", () => {
-  const ports = [8091, 8092, 50_001];
+  const ports = [
+    { first: 8091, last: 8092 },
+    { first: 10_000, last: 35_000 },
+    { first: 50_001, last: 50_001 },
+  ];
   const program = onlyTo(ipv6Bytes(SERVER_ADDRESS), ports);
   const mayEnter = createInnerFilter(ports);
   for (const protocol of [0, 6, 17, 43, 44, 50, 58, 60]) {
-    for (const port of [0, 22, 8090, 8091, 8092, 50_001, 65_535]) {
+    for (const port of [0, 22, 8090, 8092, 8093, 9999, 10_000, 35_000, 35_001, 50_001, 65_535]) {
       for (let flags = 0; flags < 256; flags++) {
         const packet = innerPacket({ protocol, port, flags });
         const expected = mayEnter(packet) ? ACCEPT : DROP;

@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { OpenPorts } from "../inner_filter.ts";
 import { Buffer } from "node:buffer";
 import { CodedError } from "../../base/errors.ts";
 import { type Libc, openLibc } from "../libc.ts";
@@ -64,7 +65,7 @@ export interface KernelInterfaceOptions {
   /** UDP port; 0 picks a free one. */
   readonly port: number;
   /** Where machines may open connections; everywhere when absent. */
-  readonly openPorts?: readonly number[];
+  readonly openPorts?: readonly OpenPorts[];
 }
 
 /** What the kernel has. */

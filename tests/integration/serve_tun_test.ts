@@ -148,14 +148,19 @@ async function joinAndReport(inServer: InNamespace, peer: Peer, publicKey: strin
   });
 }
 
+/** No port of the server, and the first of the clusters' balancers. */
 const OTHER_PORT = 9999;
+const BALANCER_PORT = 10_000;
 
-/** Something else that the host serves on all its addresses is not there for the machine. */
+/** The machine opens connections to the server and its balancers, and to nothing else of the host. */
 async function reachesNothingElse(inServer: InNamespace, peer: Peer): Promise<void> {
   const source = `
-    const listener = Deno.listen({ hostname: "::", port: ${OTHER_PORT} });
-    console.log("listening");
-    for await (const connection of listener) connection.close();`;
+    const serve = async (port) => {
+      for await (const connection of Deno.listen({ hostname: "::", port })) connection.close();
+    };
+    serve(${OTHER_PORT});
+    serve(${BALANCER_PORT});
+    console.log("listening");`;
   const other = inServer(Deno.execPath(), "eval", source).spawn();
   try {
     const reader = other.stdout.getReader();
@@ -164,6 +169,7 @@ async function reachesNothingElse(inServer: InNamespace, peer: Peer): Promise<vo
     const probe = (port: number): Promise<string> =>
       machineOutput(peer, "probe", SERVER_ADDRESS, String(port));
     assert.equal(await probe(EVENTS_PORT), "open\n");
+    assert.equal(await probe(BALANCER_PORT), "open\n");
     assert.equal(await probe(OTHER_PORT), "closed\n");
   } finally {
     other.kill("SIGKILL");
