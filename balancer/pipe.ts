@@ -7,6 +7,7 @@
  */
 
 import type { ByteStream } from "../rpc/stream.ts";
+import { writeAll } from "../rpc/write_all.ts";
 
 const CHUNK_BYTES = 32 * 1024;
 
@@ -32,7 +33,6 @@ async function pipe(from: ByteStream, to: ByteStream): Promise<void> {
   while (true) {
     const count = await from.read(buffer);
     if (count === null) return await to.closeWrite();
-    let sent = 0;
-    while (sent < count) sent += await to.write(buffer.subarray(sent, count));
+    await writeAll(to, buffer.subarray(0, count));
   }
 }

@@ -6,8 +6,8 @@
  * @module
  */
 
-import { parseDuration } from "../base/duration.ts";
 import { Command, Option } from "commander";
+import { parseDuration } from "../base/duration.ts";
 import { collect, guarded, readText } from "./config_input.ts";
 import { usageError } from "./usage.ts";
 import { writeOutput } from "./output_write.ts";

@@ -10,8 +10,8 @@
  * @module
  */
 
-import { parseDuration } from "../base/duration.ts";
 import { Command } from "commander";
+import { parseDuration } from "../base/duration.ts";
 import { CodedError, codeOf } from "../base/errors.ts";
 import { type ConnectOptions, parseEndpoint, withConnection, withState } from "./ctl_connect.ts";
 import { usageError } from "./usage.ts";

@@ -7,6 +7,7 @@
  */
 
 import type { ByteStream } from "../rpc/stream.ts";
+import { writeAll } from "../rpc/write_all.ts";
 
 /** A request with its whole body. */
 export interface HttpRequest {
@@ -201,8 +202,4 @@ async function untilEnd(stream: ByteStream): Promise<void> {
   } catch {
     // Gone with an error is gone, too.
   }
-}
-
-async function writeAll(stream: ByteStream, data: Uint8Array): Promise<void> {
-  for (let sent = 0; sent < data.length;) sent += await stream.write(data.subarray(sent));
 }

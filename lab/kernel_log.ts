@@ -8,6 +8,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { ByteStream } from "../rpc/stream.ts";
+import { writeAll } from "../rpc/write_all.ts";
 import { createSignal, type Signal } from "./signal.ts";
 
 /** How severe a line is, in the words of the wire. */
@@ -113,7 +114,7 @@ export async function sendKernelLog({ log, dial, clock, signal }: KernelLogSende
         await log.changed.until(() => (log.lines().at(-1)?.seq ?? -1) >= next, signal);
         const line = log.lines().find(({ seq }) => seq >= next);
         if (line === undefined) continue;
-        await writeAll(stream, encoder.encode(encodeKernelLine(line)));
+        await writeInTime(stream, encoder.encode(encodeKernelLine(line)));
         next = line.seq + 1;
       }
     } catch {
@@ -126,10 +127,10 @@ export async function sendKernelLog({ log, dial, clock, signal }: KernelLogSende
 }
 
 /** Writes all bytes; a write that stalls longer than a node waits closes the stream. */
-async function writeAll(stream: ByteStream, data: Uint8Array): Promise<void> {
+async function writeInTime(stream: ByteStream, data: Uint8Array): Promise<void> {
   const timer = setTimeout(() => stream.close(), SEND_TIMEOUT_MS);
   try {
-    for (let sent = 0; sent < data.length;) sent += await stream.write(data.subarray(sent));
+    await writeAll(stream, data);
   } finally {
     clearTimeout(timer);
   }

@@ -6,17 +6,17 @@
  * @module
  */
 
-import type { OpenPorts } from "./inner_filter.ts";
 import { clearImmediate, setImmediate } from "node:timers";
 import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../base/log.ts";
+import type { PortRange } from "../base/port_range.ts";
 import { ipv6Bytes, type RandomBytes, secureRandom } from "./addresses.ts";
 import { keyBytes } from "./keys.ts";
 import { createPacketRoutes, type PacketStreams } from "./packet_streams.ts";
 import { createPeerTable } from "./peer_table.ts";
 import type { PeerTable } from "./peers.ts";
 import { steadyClock, TimerQueue } from "./timers.ts";
-import { bindUdp, type UdpBind } from "./udp.ts";
+import { bindUdp } from "./udp.ts";
 import { WireguardCore } from "./wireguard/core.ts";
 import { localIdentity } from "./wireguard/handshake.ts";
 
@@ -34,14 +34,12 @@ export interface DeviceOptions {
    * Where machines may open connections when the host's own sockets are behind the tunnel;
    * everywhere when absent. In user mode nothing is there but what listens.
    */
-  readonly openPorts?: readonly OpenPorts[];
+  readonly openPorts?: readonly PortRange[];
   readonly log: Logger;
   /** Absent: a clock that a change of the machine's time does not move. */
   readonly clock?: Clock;
   readonly random?: RandomBytes;
-  /** Takes the place of the UDP socket. */
-  readonly bind?: UdpBind;
-  /** Takes the place of {@linkcode bindUdp}. */
+  /** Opens what takes the place of the UDP socket; {@linkcode bindUdp} when absent. */
   readonly bindUdp?: typeof bindUdp;
 }
 
@@ -96,7 +94,7 @@ export function startDeviceCore<I extends InnerNet>(
   const identity = localIdentity(keyBytes(options.privateKey, "private key"));
   const timers = new TimerQueue(clock);
   const open = options.bindUdp ?? bindUdp;
-  const bind = options.bind ?? open(options.bindAddress ?? "::", options.port);
+  const bind = open(options.bindAddress ?? "::", options.port);
   const nowMs = (): number => clock.nowMs();
   const wallMs = (): number => options.clock === undefined ? Date.now() : clock.nowMs();
   const turns = createTurns();

@@ -7,7 +7,8 @@ import { silentLogger } from "../base/log.ts";
 import { randomNodeAddress, SERVER_ADDRESS } from "./addresses.ts";
 import { type Device, startDevice } from "./device.ts";
 import { generateKey } from "./keys.ts";
-import { acceptOne, assertSame, pattern, readAll, writeAll } from "./testing.ts";
+import { acceptOne, assertSame, pattern, readAll } from "./testing.ts";
+import { writeAll } from "../rpc/write_all.ts";
 
 interface Pair {
   readonly server: Device;

@@ -10,14 +10,9 @@
  * @module
  */
 
+import type { PortRange } from "../base/port_range.ts";
 import { IPV6_HEADER_SIZE, PROTOCOL_ICMPV6, PROTOCOL_TCP } from "./net/ipv6.ts";
 import { ACK, SYN, TCP_HEADER_SIZE } from "./net/tcp_segment.ts";
-
-/** Ports, both ends included. */
-export interface OpenPorts {
-  readonly first: number;
-  readonly last: number;
-}
 
 /** Where a segment without extension headers in front has its port and its flags. */
 export const PORT_OFFSET = IPV6_HEADER_SIZE + 2;
@@ -29,7 +24,7 @@ export const FLAGS_OFFSET = IPV6_HEADER_SIZE + 13;
  * @param ports Where machines may open connections.
  * @returns Whether an IPv6 packet to our own address may go on.
  */
-export function createInnerFilter(ports: readonly OpenPorts[]): (packet: Uint8Array) => boolean {
+export function createInnerFilter(ports: readonly PortRange[]): (packet: Uint8Array) => boolean {
   return (packet) => {
     if (packet[6] === PROTOCOL_ICMPV6) return true;
     if (packet[6] !== PROTOCOL_TCP || packet.length < IPV6_HEADER_SIZE + TCP_HEADER_SIZE) {

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { SERVER_ADDRESS } from "./addresses.ts";
-import { acceptOne, assertSame, echo, pattern, readAll, writeAll } from "./testing.ts";
+import { acceptOne, assertSame, echo, pattern, readAll } from "./testing.ts";
+import { writeAll } from "../rpc/write_all.ts";
 import type { NetworkFaults } from "./testing_network.ts";
 import { LINE, transfer, withWorld } from "./testing_world.ts";
 

@@ -9,11 +9,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { ByteStream, IncomingStream, StreamListener } from "../rpc/stream.ts";
-
-/** Writes all of `data`. */
-export async function writeAll(stream: ByteStream, data: Uint8Array): Promise<void> {
-  for (let at = 0; at < data.length;) at += await stream.write(data.subarray(at));
-}
+import { writeAll } from "../rpc/write_all.ts";
 
 /** Reads up to the end of the stream. */
 export async function readAll(stream: ByteStream): Promise<Uint8Array> {
@@ -38,6 +34,15 @@ export async function echo(stream: ByteStream): Promise<void> {
     await writeAll(stream, buffer.subarray(0, n));
   }
   await stream.closeWrite();
+}
+
+/** Writes data to a stream that somebody echoes, and wants the same back, and the end. */
+export async function exchange(stream: ByteStream, data: Uint8Array): Promise<void> {
+  const [received] = await Promise.all([
+    readAll(stream),
+    writeAll(stream, data).then(() => stream.closeWrite()),
+  ]);
+  assertSame(received, data);
 }
 
 /** Bytes in which a piece that is missing or doubled shows. */

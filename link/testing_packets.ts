@@ -7,6 +7,10 @@
  */
 
 import { ipv6Bytes, SERVER_ADDRESS } from "./addresses.ts";
+import { setUint16 } from "./net/bytes.ts";
+import { PROTOCOL_TCP, writeIpv6Header } from "./net/ipv6.ts";
+
+const MACHINE = ipv6Bytes("fdae:41e4:649b:9303::5");
 
 /** What is special about a packet. */
 export interface InnerPacketOptions {
@@ -21,14 +25,10 @@ export interface InnerPacketOptions {
 
 /** Builds a packet of 60 bytes: IPv6 header, and a TCP header without checksum. */
 export function innerPacket(options: InnerPacketOptions): Uint8Array {
-  const { protocol = 6, destination = SERVER_ADDRESS, port = 0, flags = 0 } = options;
+  const { protocol = PROTOCOL_TCP, destination = SERVER_ADDRESS, port = 0, flags = 0 } = options;
   const packet = new Uint8Array(60);
-  packet[0] = 0x60;
-  packet[5] = 20;
-  packet[6] = protocol;
-  packet.set(ipv6Bytes("fdae:41e4:649b:9303::5"), 8);
-  packet.set(ipv6Bytes(destination), 24);
-  new DataView(packet.buffer).setUint16(42, port);
+  writeIpv6Header(packet, protocol, MACHINE, ipv6Bytes(destination));
+  setUint16(packet, 42, port);
   packet[52] = 0x50;
   packet[53] = flags;
   return packet;

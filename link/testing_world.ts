@@ -10,7 +10,8 @@ import { silentLogger } from "../base/log.ts";
 import { SERVER_ADDRESS } from "./addresses.ts";
 import { type Device, startDevice } from "./device.ts";
 import { generateKey } from "./keys.ts";
-import { acceptOne, assertSame, pattern, readAll, writeAll } from "./testing.ts";
+import { acceptOne, assertSame, pattern, readAll } from "./testing.ts";
+import { writeAll } from "../rpc/write_all.ts";
 import {
   type NetworkFaults,
   type VirtualClock,
@@ -47,13 +48,13 @@ export async function withWorld(
     ...common,
     privateKey: serverKey.privateKey,
     address: SERVER_ADDRESS,
-    bind: network.bind("10.0.0.1"),
+    bindUdp: () => network.bind("10.0.0.1"),
   });
   const machine = await startDevice({
     ...common,
     privateKey: machineKey.privateKey,
     address: MACHINE_ADDRESS,
-    bind: network.bind("10.0.0.2"),
+    bindUdp: () => network.bind("10.0.0.2"),
   });
   await server.peers.put("m", { publicKey: machineKey.publicKey, allowedIp: MACHINE_ADDRESS });
   await machine.peers.put("s", {

@@ -6,9 +6,10 @@
  * @module
  */
 
-import { setImmediate } from "node:timers";
 import { CodedError } from "../base/errors.ts";
 import { silentLogger } from "../base/log.ts";
+import { loopTurn } from "../base/turn.ts";
+import { writeAll } from "../rpc/write_all.ts";
 import { type DeviceNet, startDevice } from "./device.ts";
 import { clearKernelDevice, startKernelDevice, withAbandonedHint } from "./kernel_device.ts";
 import type { QueueListener } from "./net/accept_queue.ts";
@@ -175,10 +176,6 @@ interface HostedStream {
   close(): void;
 }
 
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
-
 /** Moves the bytes of a stream both ways until the program closes it. */
 function hostStream(
   handle: number,
@@ -202,7 +199,7 @@ function hostStream(
       if (credit <= 0) await new Promise<void>((resolve) => onCredit = resolve);
       await stream.readable();
       // What comes in during one turn goes over in one message, not in one for each packet.
-      await nextTurn();
+      await loopTurn();
       if (isClosed) return;
       const bytes = new Uint8Array(Math.min(stream.available, credit, CHUNK_SIZE));
       if (bytes.length === 0 && credit > 0) return post({ kind: "end", stream: handle }, []);
@@ -217,7 +214,7 @@ function hostStream(
     while (true) {
       const bytes = outgoing.shift();
       if (bytes !== undefined) {
-        for (let at = 0; at < bytes.length;) at += await stream.write(bytes.subarray(at));
+        await writeAll(stream, bytes);
         if (!isClosed) post({ kind: "credit", stream: handle, bytes: bytes.length }, []);
       } else if (isWriteClosing) {
         isWriteClosing = false;

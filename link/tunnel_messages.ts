@@ -9,8 +9,8 @@
  * @module
  */
 
-import type { OpenPorts } from "./inner_filter.ts";
 import { CodedError, codeOf, type ErrorCode } from "../base/errors.ts";
+import type { PortRange } from "../base/port_range.ts";
 import type { PeerConfig, PeerStats } from "./peers.ts";
 
 /** Bytes of a stream that may be on the way to each side at first. */
@@ -31,7 +31,7 @@ export interface StartMessage {
   readonly bindAddress?: string;
   readonly address: string;
   /** As in `DeviceOptions`. */
-  readonly openPorts?: readonly OpenPorts[];
+  readonly openPorts?: readonly PortRange[];
 }
 
 /**

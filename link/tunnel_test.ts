@@ -6,7 +6,7 @@ import { silentLogger } from "../base/log.ts";
 import { randomNodeAddress, SERVER_ADDRESS } from "./addresses.ts";
 import { type Device, startDevice } from "./device.ts";
 import { generateKey } from "./keys.ts";
-import { acceptOne, assertSame, echo, pattern, readAll, writeAll } from "./testing.ts";
+import { acceptOne, assertSame, echo, exchange, pattern, readAll } from "./testing.ts";
 import { startTunnel, type Tunnel } from "./tunnel.ts";
 
 interface Setup {
@@ -56,12 +56,7 @@ Deno.test("startTunnel() serves machines that dial", () =>
     ]);
     assert.equal(remoteAddress, machineAddress);
     const data = pattern(4 * 1024 * 1024);
-    const echoing = echo(stream);
-    const received = readAll(client);
-    await writeAll(client, data);
-    await client.closeWrite();
-    assertSame(await received, data);
-    await echoing;
+    await Promise.all([echo(stream), exchange(client, data)]);
     client.close();
     stream.close();
     listener.close();
@@ -75,12 +70,7 @@ Deno.test("startTunnel() dials machines", () =>
       tunnel.net.dial(machineAddress, 50_000),
     ]);
     const data = pattern(2 * 1024 * 1024);
-    const echoing = echo(stream);
-    const received = readAll(client);
-    await writeAll(client, data);
-    await client.closeWrite();
-    assertSame(await received, data);
-    await echoing;
+    await Promise.all([echo(stream), exchange(client, data)]);
     const stats = (await tunnel.peers.stats()).get("m");
     assert.ok(stats !== undefined && stats.receivedBytes > data.length);
     client.close();

@@ -8,11 +8,11 @@
 
 import { addressKey, formatIpv6, parseIpv4, parseIpv6 } from "./addresses.ts";
 import type { UdpEndpoint } from "./udp.ts";
+import { AF_INET6 } from "./linux.ts";
 
 /** Size of the structure. */
 export const SOCKET_ADDRESS_SIZE = 28;
 
-const AF_INET6 = 10;
 const PORT_OFFSET = 2;
 const ADDRESS_OFFSET = 8;
 /** Ten bytes of zeros and two of ones go before a mapped address. */

@@ -9,31 +9,33 @@
  * @module
  */
 
-import { setImmediate } from "node:timers";
 import { CodedError, codeOf } from "../base/errors.ts";
+import { loopTurn } from "../base/turn.ts";
 import { createPoller, errnoOf, type Libc, openLibc, type Poller } from "./libc.ts";
+import {
+  AF_INET6,
+  EADDRINUSE,
+  EAGAIN,
+  EINTR,
+  EINVAL,
+  MSG_DONTWAIT,
+  SOCK_CLOEXEC,
+  SOCK_DGRAM,
+  SOL_SOCKET,
+} from "./linux.ts";
 import { createEndpointReader, portAt, SOCKET_ADDRESS_SIZE, socketAddress } from "./udp_address.ts";
 import { bindUdp, type DatagramHandler, RECEIVE_SIZE, type UdpBind } from "./udp.ts";
 import { createSendQueue } from "./udp_send_queue.ts";
 
 // Numbers of Linux, the same on x86-64 and AArch64.
-const AF_INET6 = 10;
-const SOCK_DGRAM = 2;
 const SOCK_NONBLOCK = 0o4000;
-const SOCK_CLOEXEC = 0o2000000;
-const SOL_SOCKET = 1;
 const SO_SNDBUF = 7;
 const SO_RCVBUF = 8;
 const SO_SNDBUFFORCE = 32;
 const SO_RCVBUFFORCE = 33;
 const IPPROTO_IPV6 = 41;
 const IPV6_V6ONLY = 26;
-const MSG_DONTWAIT = 0x40;
-const EINTR = 4;
-const EAGAIN = 11;
-const EINVAL = 22;
 const EAFNOSUPPORT = 97;
-const EADDRINUSE = 98;
 const ECONNRESET = 104;
 const ECONNREFUSED = 111;
 /** A peer's ICMP errors, which some systems report at the next receive, and a signal. */
@@ -143,7 +145,7 @@ function bound(libc: Libc, fd: number, poller: Poller): UdpBind {
       users++;
       try {
         while (!isClosed) {
-          if (receiver.receive(handler)) await nextTurn();
+          if (receiver.receive(handler)) await loopTurn();
           else await poller.readable();
         }
       } finally {
@@ -216,8 +218,4 @@ function optionOf({ symbols }: Libc, fd: number, name: number): number {
   const value = new Int32Array(1);
   symbols.getsockopt(fd, SOL_SOCKET, name, value, Uint32Array.of(4));
   return value[0] ?? 0;
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

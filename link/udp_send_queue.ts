@@ -10,6 +10,7 @@
  */
 
 import { errnoOf, type Libc } from "./libc.ts";
+import { EAGAIN, EINTR, EINVAL, EIO, MSG_DONTWAIT } from "./linux.ts";
 import { SOCKET_ADDRESS_SIZE, socketAddress } from "./udp_address.ts";
 import type { UdpEndpoint } from "./udp.ts";
 
@@ -31,11 +32,6 @@ const CONTROL_LENGTH = 18n;
 
 const SOL_UDP = 17;
 const UDP_SEGMENT = 103;
-const MSG_DONTWAIT = 0x40;
-const EINTR = 4;
-const EIO = 5;
-const EAGAIN = 11;
-const EINVAL = 22;
 
 /** Datagrams that wait. */
 export interface SendQueue {

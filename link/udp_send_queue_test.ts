@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import type { Libc } from "./libc.ts";
+import { EAGAIN, EIO } from "./linux.ts";
 import { createSendQueue } from "./udp_send_queue.ts";
 
-const EAGAIN = 11;
-const EIO = 5;
 const ENETUNREACH = 101;
 
 const isLinux = Deno.build.os === "linux";

@@ -15,7 +15,8 @@ import {
 import { type Device, startDevice } from "./device.ts";
 import { generateKey } from "./keys.ts";
 import type { PacketStreams } from "./packet_streams.ts";
-import { acceptOne, assertSame, echo, pattern, readAll, writeAll } from "./testing.ts";
+import { acceptOne, echo, exchange, pattern } from "./testing.ts";
+import { writeAll } from "../rpc/write_all.ts";
 import { startTunnel, type Tunnel } from "./tunnel.ts";
 import { runOverGrpc, wireguardOverGrpcService } from "./wireguard_over_grpc.ts";
 
@@ -91,12 +92,7 @@ Deno.test("wireguardOverGrpcService() carries a tunnel both ways", () =>
       tunnel.net.dial(machineAddress, 50_000),
     ]);
     const data = pattern(1024 * 1024);
-    const echoing = echo(stream);
-    const received = readAll(client);
-    await writeAll(client, data);
-    await client.closeWrite();
-    assertSame(await received, data);
-    await echoing;
+    await Promise.all([echo(stream), exchange(client, data)]);
     assert.equal((await tunnel.peers.stats()).get("m")?.endpoint, endpoint);
     client.close();
     stream.close();

@@ -7,10 +7,10 @@
  */
 
 import { systemClock } from "../base/clock.ts";
+import type { PortRange } from "../base/port_range.ts";
 import type { StateCore } from "../cosi/state/core.ts";
 import { SERVER_ADDRESS } from "../link/addresses.ts";
 import { eventSinkService } from "../link/events.ts";
-import type { OpenPorts } from "../link/inner_filter.ts";
 import { serveKernelLog } from "../link/kmsg.ts";
 import { type MachineStore, noMachineStore, openMachineStore } from "../link/machine_store.ts";
 import { noTunnel } from "../link/no_tunnel.ts";
@@ -78,7 +78,7 @@ export async function startMachineChannel(
 }
 
 /** Where machines have business: the ports of the server, and those of the clusters' balancers. */
-function openPorts({ loadBalancer }: Context["config"]): OpenPorts[] {
+function openPorts({ loadBalancer }: Context["config"]): PortRange[] {
   const own = [EVENTS_PORT, LOGS_PORT, TRUSTD_PORT].map((port) => ({ first: port, last: port }));
   return [...own, loadBalancer.portRange];
 }

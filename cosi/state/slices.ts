@@ -6,18 +6,13 @@
  * @module
  */
 
-import { setImmediate } from "node:timers";
+import { loopTurn } from "../../base/turn.ts";
 
 /** A slice's length in milliseconds: well below the 20 ms that the main thread may be blocked. */
 const SLICE_MS = 8;
 
 /** Steps between two looks at the clock. */
 const STRIDE = 64;
-
-/** Lets everything else that waits for the thread run; a timer of 0 ms would wait for one at least. */
-function breathe(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
-}
 
 /** Tells a loop when to let others run. */
 export class Slicer {
@@ -27,7 +22,7 @@ export class Slicer {
   /** To be called at each step: a promise to wait for, or `undefined` to go on. */
   step(): Promise<void> | undefined {
     if (++this.#steps % STRIDE !== 0 || performance.now() < this.#end) return undefined;
-    return breathe().then(() => {
+    return loopTurn().then(() => {
       this.#end = performance.now() + SLICE_MS;
     });
   }

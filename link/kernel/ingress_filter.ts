@@ -7,7 +7,8 @@
  * @module
  */
 
-import { FLAGS_OFFSET, type OpenPorts, PORT_OFFSET } from "../inner_filter.ts";
+import type { PortRange } from "../../base/port_range.ts";
+import { FLAGS_OFFSET, PORT_OFFSET } from "../inner_filter.ts";
 import { DESTINATION_OFFSET, PROTOCOL_ICMPV6, PROTOCOL_TCP } from "../net/ipv6.ts";
 import { ACK, SYN } from "../net/tcp_segment.ts";
 import { concat, uint16, uint32, viewOf } from "./netlink.ts";
@@ -52,7 +53,7 @@ type Way = "accept" | "drop" | "skip";
  * @param ports Where machines may open connections, at most 50 ranges; everywhere when absent. See
  *   `createInnerFilter`.
  */
-export function onlyTo(address: Uint8Array, ports?: readonly OpenPorts[]): Uint8Array {
+export function onlyTo(address: Uint8Array, ports?: readonly PortRange[]): Uint8Array {
   const view = viewOf(address);
   const steps: Step[] = [
     { code: LOAD_HALF, value: PROTOCOL },
@@ -78,7 +79,7 @@ export function onlyTo(address: Uint8Array, ports?: readonly OpenPorts[]): Uint8
   );
 }
 
-function opensOnly(ports: readonly OpenPorts[]): Step[] {
+function opensOnly(ports: readonly PortRange[]): Step[] {
   return [
     { code: LOAD_BYTE, value: NETWORK_HEADER + NEXT_HEADER_OFFSET },
     { code: JUMP_IF_EQUAL, value: PROTOCOL_ICMPV6, ifTrue: "accept" },

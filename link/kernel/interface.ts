@@ -6,9 +6,9 @@
  * @module
  */
 
-import type { OpenPorts } from "../inner_filter.ts";
 import { Buffer } from "node:buffer";
 import { CodedError } from "../../base/errors.ts";
+import type { PortRange } from "../../base/port_range.ts";
 import { type Libc, openLibc } from "../libc.ts";
 import { MTU } from "../wireguard/messages.ts";
 import { getFamily, readFamily } from "./genetlink.ts";
@@ -65,7 +65,7 @@ export interface KernelInterfaceOptions {
   /** UDP port; 0 picks a free one. */
   readonly port: number;
   /** Where machines may open connections; everywhere when absent. */
-  readonly openPorts?: readonly OpenPorts[];
+  readonly openPorts?: readonly PortRange[];
 }
 
 /** What the kernel has. */

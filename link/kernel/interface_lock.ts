@@ -11,12 +11,10 @@
 
 import { CodedError } from "../../base/errors.ts";
 import { errnoOf, type Libc } from "../libc.ts";
+import { EADDRINUSE, SOCK_CLOEXEC, SOCK_DGRAM } from "../linux.ts";
 import { concat, uint16 } from "./netlink.ts";
 
 const AF_UNIX = 1;
-const SOCK_DGRAM = 2;
-const SOCK_CLOEXEC = 0o2000000;
-const EADDRINUSE = 98;
 
 /**
  * Takes the lock of an interface.

@@ -11,6 +11,7 @@
 
 import { CodedError } from "../../base/errors.ts";
 import { errnoOf, type Libc } from "../libc.ts";
+import { EAGAIN, EINTR, SOCK_CLOEXEC, SOL_SOCKET } from "../linux.ts";
 import {
   encodeRequest,
   type NetlinkEnd,
@@ -27,14 +28,10 @@ export const NETLINK_GENERIC = 16;
 // Numbers of Linux, the same on x86-64 and AArch64.
 const AF_NETLINK = 16;
 const SOCK_RAW = 3;
-const SOCK_CLOEXEC = 0o2000000;
-const SOL_SOCKET = 1;
 const SO_RCVTIMEO = 20;
 const SOL_NETLINK = 270;
 const NETLINK_CAP_ACK = 10;
 const NETLINK_EXT_ACK = 11;
-const EINTR = 4;
-const EAGAIN = 11;
 
 /** No list comes in larger pieces. */
 const RECEIVE_SIZE = 64 * 1024;

@@ -8,6 +8,7 @@
 
 import { CodedError, type ErrorCode } from "../../base/errors.ts";
 import type { NetlinkEnd } from "./netlink.ts";
+import { EADDRINUSE } from "../linux.ts";
 
 // Numbers of Linux, the same on x86-64 and AArch64.
 const EPERM = 1;
@@ -16,7 +17,6 @@ const EACCES = 13;
 const EEXIST = 17;
 export const ENODEV = 19;
 const EOPNOTSUPP = 95;
-const EADDRINUSE = 98;
 
 /** Steps of making an interface whose refusal means something of its own. */
 export type Step = "create" | "family" | "filter" | "address" | "up";

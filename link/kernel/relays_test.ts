@@ -13,7 +13,7 @@ import {
 import { type Device, startDevice } from "../device.ts";
 import { generateKey } from "../keys.ts";
 import type { AttachedStream, PacketSink } from "../packet_streams.ts";
-import { acceptOne, assertSame, echo, pattern, readAll, writeAll } from "../testing.ts";
+import { acceptOne, echo, exchange, pattern } from "../testing.ts";
 import { bindUdp, formatEndpoint, parseEndpoint } from "../udp.ts";
 import { createRelays } from "./relays.ts";
 
@@ -64,12 +64,7 @@ Deno.test("Relays carry a peer that a UDP device knows only by a loopback endpoi
       acceptOne(listener),
     ]);
     const data = pattern(1024 * 1024);
-    const echoing = echo(stream);
-    const received = readAll(client);
-    await writeAll(client, data);
-    await client.closeWrite();
-    assertSame(await received, data);
-    await echoing;
+    await Promise.all([echo(stream), exchange(client, data)]);
     client.close();
     stream.close();
     const endpoint = (await server.peers.stats()).get("m")?.endpoint ?? "";

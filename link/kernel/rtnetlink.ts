@@ -25,6 +25,7 @@ import {
   viewOf,
   zeroTerminated,
 } from "./netlink.ts";
+import { AF_INET6 } from "../linux.ts";
 
 const RTM_NEWLINK = 16;
 const RTM_DELLINK = 17;
@@ -48,7 +49,6 @@ const TCA_BPF_OPS = 5;
 const TCA_BPF_FLAGS = 8;
 
 const AF_UNSPEC = 0;
-const AF_INET6 = 10;
 const IFF_UP = 1;
 /** The address counts at once: nobody else on the link could have it. */
 const IFA_F_NODAD = 2;

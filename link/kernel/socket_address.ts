@@ -10,9 +10,9 @@ import { CodedError } from "../../base/errors.ts";
 import { formatIpv6, parseIpv4, parseIpv6 } from "../addresses.ts";
 import { formatEndpoint, type UdpEndpoint } from "../udp.ts";
 import { viewOf } from "./netlink.ts";
+import { AF_INET6 } from "../linux.ts";
 
 const AF_INET = 2;
-const AF_INET6 = 10;
 const IPV4_SIZE = 16;
 const IPV6_SIZE = 28;
 

@@ -25,6 +25,7 @@ import {
   viewOf,
 } from "./netlink.ts";
 import { encodeSocketAddress, readSocketAddress } from "./socket_address.ts";
+import { AF_INET6 } from "../linux.ts";
 
 /** The name of the family, and of the kind of interface. */
 export const WIREGUARD = "wireguard";
@@ -52,7 +53,6 @@ const WGALLOWEDIP_A_CIDR_MASK = 3;
 const WGPEER_F_REMOVE_ME = 1;
 const WGPEER_F_REPLACE_ALLOWEDIPS = 2;
 const WGPEER_F_UPDATE_ONLY = 4;
-const AF_INET6 = 10;
 const HOST_PREFIX = 128;
 const KEY_SIZE = 32;
 const TIME_SIZE = 16;

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { uint16, uint32 } from "./bytes.ts";
 import { IPV6_HEADER_SIZE } from "./ipv6.ts";
 
 export const FIN = 0x01;
@@ -74,14 +75,6 @@ export function seqDiff(a: number, b: number): number {
 /** A sequence number moved on. */
 export function seqAdd(seq: number, count: number): number {
   return (seq + count) >>> 0;
-}
-
-function uint16(bytes: Uint8Array, offset: number): number {
-  return ((bytes[offset] ?? 0) << 8) | (bytes[offset + 1] ?? 0);
-}
-
-function uint32(bytes: Uint8Array, offset: number): number {
-  return ((uint16(bytes, offset) << 16) | uint16(bytes, offset + 2)) >>> 0;
 }
 
 /** Reads the segment in an IPv6 packet; `undefined` when it is malformed. */

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { codeOf } from "../../base/errors.ts";
 import { ipv6Bytes, secureRandom } from "../addresses.ts";
-import { acceptOne, assertSame, pattern, readAll, writeAll } from "../testing.ts";
+import { acceptOne, assertSame, pattern, readAll } from "../testing.ts";
+import { writeAll } from "../../rpc/write_all.ts";
 import { type VirtualClock, virtualClock } from "../testing_network.ts";
 import { TimerQueue } from "../timers.ts";
 import { checksum, IPV6_HEADER_SIZE, PROTOCOL_TCP, writeIpv6Header } from "./ipv6.ts";

@@ -8,6 +8,7 @@
  * @module
  */
 
+import { setUint16, setUint32, uint16, uint32 } from "../net/bytes.ts";
 import { IPV6_HEADER_SIZE, onesSum, PROTOCOL_TCP, SOURCE_OFFSET } from "../net/ipv6.ts";
 import { ACK, FIN, PSH, TCP_HEADER_SIZE } from "../net/tcp_segment.ts";
 
@@ -42,31 +43,13 @@ const OPTIONS = IPV6_HEADER_SIZE + TCP_HEADER_SIZE;
 /** Congestion window reduced: said once, in the first segment. */
 const CWR = 0x80;
 
-function uint16(bytes: Uint8Array, offset: number): number {
-  return ((bytes[offset] ?? 0) << 8) | (bytes[offset + 1] ?? 0);
-}
-
 function uint16Little(bytes: Uint8Array, offset: number): number {
   return (bytes[offset] ?? 0) | ((bytes[offset + 1] ?? 0) << 8);
-}
-
-function uint32(bytes: Uint8Array, offset: number): number {
-  return uint16(bytes, offset) * 0x1_0000 + uint16(bytes, offset + 2);
-}
-
-function setUint16(bytes: Uint8Array, offset: number, value: number): void {
-  bytes[offset] = value >> 8;
-  bytes[offset + 1] = value & 0xff;
 }
 
 function setUint16Little(bytes: Uint8Array, offset: number, value: number): void {
   bytes[offset] = value & 0xff;
   bytes[offset + 1] = value >> 8;
-}
-
-function setUint32(bytes: Uint8Array, offset: number, value: number): void {
-  setUint16(bytes, offset, value >>> 16);
-  setUint16(bytes, offset + 2, value & 0xffff);
 }
 
 /** Where the payload of a packet of TCP begins. */

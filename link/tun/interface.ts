@@ -8,10 +8,11 @@
  * @module
  */
 
-import { setImmediate } from "node:timers";
 import { CodedError } from "../../base/errors.ts";
+import { loopTurn } from "../../base/turn.ts";
 import { MTU } from "../wireguard/messages.ts";
 import { createPoller, errnoOf, type Libc, openLibc, type Poller } from "../libc.ts";
+import { AF_INET6, SOCK_CLOEXEC, SOCK_DGRAM } from "../linux.ts";
 import { createFrameBuilder, cutFrame, FRAME_HEADER_SIZE, PACKET_LIMIT } from "./frames.ts";
 
 /** An open interface. */
@@ -40,9 +41,6 @@ export interface TunOptions {
 const O_RDWR = 2;
 const O_NONBLOCK = 0o4000;
 const O_CLOEXEC = 0o2000000;
-const AF_INET6 = 10;
-const SOCK_DGRAM = 2;
-const SOCK_CLOEXEC = 0o2000000;
 const TUNSETIFF = 0x400454can;
 const TUNSETOFFLOAD = 0x400454d0n;
 const SIOCGIFFLAGS = 0x8913n;
@@ -162,7 +160,7 @@ function opened(libc: Libc, fd: number, poller: Poller, closeAll: () => void): T
     const buffer = new Uint8Array(READ_OFFSET + READ_SIZE).subarray(READ_OFFSET);
     while (!isClosed) {
       if (drain(buffer, handler)) {
-        await new Promise<void>((resolve) => setImmediate(resolve));
+        await loopTurn();
       } else if (!await poller.readable() && !isClosed) {
         throw new CodedError("internal", "Cannot go on: the TUN interface is gone");
       }

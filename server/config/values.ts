@@ -6,8 +6,9 @@
  * @module
  */
 
-import { parseDuration } from "../../base/duration.ts";
 import { isIP } from "node:net";
+import { parseDuration } from "../../base/duration.ts";
+import type { PortRange } from "../../base/port_range.ts";
 import { Secret } from "../../base/redact.ts";
 import { type HostPort, parseHostPort } from "./address.ts";
 import type { Parsed } from "./schema.ts";
@@ -126,12 +127,6 @@ export function parseSize(value: unknown): Parsed<number> {
     : null;
   if (parts === null) return { rule: 'must be a size such as "64MiB" or "10GiB"' };
   return { ok: Number(parts[1]) * (SIZE_UNITS[parts[2] ?? ""] ?? 1) };
-}
-
-/** A range of ports, both ends included. */
-export interface PortRange {
-  readonly first: number;
-  readonly last: number;
 }
 
 /** Reads `<first>-<last>`. */

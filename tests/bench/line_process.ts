@@ -7,6 +7,8 @@
  * @module
  */
 
+import { TextLineStream } from "../compat/line_stream.ts";
+
 const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
 
 /** A running program. */
@@ -26,19 +28,19 @@ export function startProgram(module: string): LineProcess {
     stdout: "piped",
   }).spawn();
   const writer = child.stdin.getWriter();
-  const answers = lines(child.stdout);
+  const answers = lines(child.stdout).getReader();
   return {
     pid: child.pid,
     async ask(request) {
       await writer.write(new TextEncoder().encode(`${JSON.stringify(request)}\n`));
-      const { value, done } = await answers.next();
+      const { value, done } = await answers.read();
       if (done) throw new Error(`${module} is gone`);
       return JSON.parse(value);
     },
     async stop(how) {
       if (how === "kill") child.kill("SIGKILL");
       await writer.close().catch(() => {});
-      await answers.return(undefined);
+      await answers.cancel();
       await child.status;
     },
   };
@@ -51,14 +53,6 @@ export async function serveLines(answer: (request: unknown) => Promise<unknown>)
   }
 }
 
-async function* lines(
-  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
-): AsyncGenerator<string, undefined> {
-  let rest = "";
-  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
-    const parts = (rest + text).split("\n");
-    rest = parts.pop() ?? "";
-    yield* parts;
-  }
-  return undefined;
+function lines(stream: ReadableStream<Uint8Array<ArrayBuffer>>): ReadableStream<string> {
+  return stream.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream());
 }

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { silentLogger } from "../../base/log.ts";
 import { randomNodeAddress, SERVER_ADDRESS } from "../../link/addresses.ts";
 import { generateKey } from "../../link/keys.ts";
-import { assertSame, echo, pattern, readAll, writeAll } from "../../link/testing.ts";
+import { echo, exchange, pattern } from "../../link/testing.ts";
 import { startTunnel, type Tunnel } from "../../link/tunnel.ts";
 
 const FOLDER = fileURLToPath(new URL("./netstack", import.meta.url));
@@ -127,15 +127,11 @@ async function whileEchoing(
   return who;
 }
 
-/** Sends data to a machine that echoes, and wants the same back. */
-async function exchange(tunnel: Tunnel, address: string, data: Uint8Array): Promise<void> {
+/** Sends data to a machine that echoes, over a new connection. */
+async function exchangeWith(tunnel: Tunnel, address: string, data: Uint8Array): Promise<void> {
   const client = await tunnel.net.dial(address, 50_000);
   try {
-    const [received] = await Promise.all([
-      readAll(client),
-      writeAll(client, data).then(() => client.closeWrite()),
-    ]);
-    assertSame(received, data);
+    await exchange(client, data);
   } finally {
     client.close();
   }
@@ -154,7 +150,7 @@ Deno.test({
       );
       assert.deepEqual([...who], [address]);
       await run({ kind: "listen", port: 50_000 });
-      await exchange(tunnel, address, pattern(bytes));
+      await exchangeWith(tunnel, address, pattern(bytes));
     }),
 });
 
@@ -170,7 +166,7 @@ Deno.test({
       );
       assert.deepEqual(who, new Set(addresses));
       await run({ kind: "listen", port: 50_000 });
-      await Promise.all(addresses.map((address) => exchange(tunnel, address, pattern(10_000))));
+      await Promise.all(addresses.map((address) => exchangeWith(tunnel, address, pattern(10_000))));
       const stats = await tunnel.peers.stats();
       assert.ok([...stats.values()].every(({ lastHandshakeMs }) => lastHandshakeMs > 0));
     }),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 /**
- * Attacks on a live server, each with a good client beside it: its calls succeed all the time and
- * take little longer, the memory comes back, and the process lives.
+ * Attacks on a live server, each with a good client beside it: its calls succeed all the time, the
+ * server's thread is not kept from them for long, the memory comes back, and the process lives.
  *
  * Server, good client and attacker are processes. Where there are two cores and `taskset`, the first
  * core is the server's and the good client's, the second one the attacker's: two threads that want one
@@ -17,6 +17,7 @@ import assert from "node:assert/strict";
 import { type Channel, createChannel } from "../../rpc/client.ts";
 import { dialTcp } from "../../rpc/tcp.ts";
 import { hasProgram } from "../compat/lab_server.ts";
+import { TextLineStream } from "../compat/line_stream.ts";
 import type { Answer } from "./rpc_attack_client.ts";
 import { ATTACKS } from "./rpc_attacks.ts";
 
@@ -72,7 +73,8 @@ class GoodClient implements AsyncDisposable {
 
   constructor(port: number) {
     this.#child = start(0, "rpc_attack_client.ts", String(port));
-    this.#lines = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    this.#lines = this.#child.stdout.pipeThrough(new TextDecoderStream())
+      .pipeThrough(new TextLineStream()).getReader();
     this.#writer = this.#child.stdin.getWriter();
   }
 

@@ -13,7 +13,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { canonicalIpv6 } from "../../link/addresses.ts";
-import { writeAll } from "../../link/testing.ts";
+import { writeAll } from "../../rpc/write_all.ts";
 import {
   MachineStatusEvent_MachineStage as Stage,
   MachineStatusEventSchema,

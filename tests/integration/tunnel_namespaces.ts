@@ -10,6 +10,7 @@ import assert from "node:assert/strict";
 import { SERVER_ADDRESS } from "../../link/addresses.ts";
 import { generateKey, type KeyPair } from "../../link/keys.ts";
 import type { PeerStats } from "../../link/peers.ts";
+import { TextLineStream } from "../compat/line_stream.ts";
 import type { TunnelCommand, TunnelProcessOptions } from "./tunnel_process.ts";
 import { must, run } from "./wireguard_go.ts";
 
@@ -143,7 +144,7 @@ export async function startTunnelProcess(
     ...[Deno.execPath(), ...flags, "--allow-read", "--allow-env", "--allow-sys=hostname"],
     ...["--config", CONFIG, PROGRAM, JSON.stringify(options)],
   );
-  const lines = child.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(lineStream())
+  const lines = child.stdout.pipeThrough(new TextDecoderStream()).pipeThrough(new TextLineStream())
     .getReader();
   const errors = new Response(child.stderr).text();
   const input = child.stdin.getWriter();
@@ -183,17 +184,6 @@ export async function startTunnelProcess(
     await kill();
     throw error;
   }
-}
-
-function lineStream(): TransformStream<string, string> {
-  let rest = "";
-  return new TransformStream({
-    transform(text, controller) {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) controller.enqueue(line);
-    },
-  });
 }
 
 /** Gives an interface of the kernel's WireGuard a key, as the system's tool does. */

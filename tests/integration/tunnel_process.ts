@@ -16,12 +16,13 @@ import { randomNodeAddress, secureRandom } from "../../link/addresses.ts";
 import { kernelNet } from "../../link/kernel_net.ts";
 import { noTunnel } from "../../link/no_tunnel.ts";
 import type { PeerConfig } from "../../link/peers.ts";
-import { assertSame, echo, pattern, readAll, writeAll } from "../../link/testing.ts";
+import { echo, exchange, pattern } from "../../link/testing.ts";
 import { type PacketTunnel, startTunnel, type TunnelMode } from "../../link/tunnel.ts";
 import { runOverGrpc, wireguardOverGrpcService } from "../../link/wireguard_over_grpc.ts";
 import { createChannel } from "../../rpc/client.ts";
 import { createRpcServer } from "../../rpc/server.ts";
 import { dialTcp, listenTcp } from "../../rpc/tcp.ts";
+import { TextLineStream } from "../compat/line_stream.ts";
 
 /** The port inside the tunnel that answers with what it gets. */
 export const ECHO_PORT = 8091;
@@ -63,10 +64,7 @@ async function answer(tunnel: PacketTunnel, command: TunnelCommand): Promise<unk
       const data = pattern(command.size);
       const startMs = performance.now();
       const stream = await tunnel.net.dial(command.address, command.port);
-      const received = readAll(stream);
-      await writeAll(stream, data);
-      await stream.closeWrite();
-      assertSame(await received, data);
+      await exchange(stream, data);
       stream.close();
       return { milliseconds: Math.round(performance.now() - startMs) };
     }
@@ -127,15 +125,10 @@ async function run(options: TunnelProcessOptions): Promise<void> {
       .catch((error) => print({ failed: formatError(error) }));
   }
   print({ port: tunnel.port, putMs });
-  let rest = "";
-  for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      print(
-        await answer(tunnel, JSON.parse(line)).catch((error) => ({ error: formatError(error) })),
-      );
-    }
+  const lines = Deno.stdin.readable.pipeThrough(new TextDecoderStream())
+    .pipeThrough(new TextLineStream());
+  for await (const line of lines) {
+    print(await answer(tunnel, JSON.parse(line)).catch((error) => ({ error: formatError(error) })));
   }
 }
 
