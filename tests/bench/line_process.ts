@@ -7,6 +7,7 @@
  * @module
  */
 
+import { endChild } from "../child_process.ts";
 import { TextLineStream } from "../compat/line_stream.ts";
 
 const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
@@ -38,7 +39,7 @@ export function startProgram(module: string): LineProcess {
       return JSON.parse(value);
     },
     async stop(how) {
-      if (how === "kill") child.kill("SIGKILL");
+      if (how === "kill") await endChild(child, "SIGKILL");
       await writer.close().catch(() => {});
       await answers.cancel();
       await child.status;

@@ -11,6 +11,7 @@
  */
 
 import { join } from "node:path";
+import { endChild } from "../child_process.ts";
 import { cpuMs, median, report, residentKib } from "./figures.ts";
 
 const ROUNDS = 3;
@@ -147,10 +148,7 @@ async function withTargets(
   try {
     await run(targets);
   } finally {
-    for (const { child } of targets) {
-      child.kill("SIGKILL");
-      await child.status;
-    }
+    for (const { child } of targets) await endChild(child, "SIGKILL");
   }
 }
 

@@ -14,6 +14,7 @@ import { type Channel, createChannel } from "../../rpc/client.ts";
 import type { ByteStream } from "../../rpc/stream.ts";
 import { dialTcp, dialUnix } from "../../rpc/tcp.ts";
 import { wrapTlsClient } from "../../rpc/tls.ts";
+import { endChild } from "../child_process.ts";
 import { median, report } from "./figures.ts";
 
 const SERVER = new URL("./rpc_bench_server.ts", import.meta.url).pathname;
@@ -49,8 +50,7 @@ async function withServer(
     await run(Number(new TextDecoder().decode(value)));
   } finally {
     await reader.cancel();
-    child.kill("SIGKILL");
-    await child.status;
+    await endChild(child, "SIGKILL");
   }
 }
 

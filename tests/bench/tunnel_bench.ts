@@ -15,13 +15,14 @@ import { SERVER_ADDRESS } from "../../link/addresses.ts";
 import { generateKey } from "../../link/keys.ts";
 import { echo } from "../../link/testing.ts";
 import { startTunnel, type TunnelMode } from "../../link/tunnel.ts";
+import { endChild } from "../child_process.ts";
 import {
   isPossible,
   MACHINE_ADDRESS,
   must,
   note,
   type Peer,
-  run,
+  startWireguardGo,
   withPeer,
 } from "../integration/wireguard_go.ts";
 import { cpuMs } from "./figures.ts";
@@ -91,21 +92,14 @@ async function measureGo(peer: Peer, round: number): Promise<Figure> {
   const link = `btgo${round}`;
   const keyFile = await Deno.makeTempFile();
   await Deno.writeTextFile(keyFile, server.privateKey);
-  const daemon = new Deno.Command("wireguard-go", {
-    args: ["-f", link],
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
+  await using daemon = await startWireguardGo(link);
   const echoing = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--config", CONFIG, PROGRAM, "echo", String(PORT)],
     stdout: "piped",
   }).spawn();
   try {
-    const deadline = Date.now() + 20_000;
-    const key = ["set", link, "private-key", keyFile, "listen-port", String(UDP_PORT)];
-    while (!(await run("wg", ...key)).success) {
-      if (Date.now() > deadline) throw new Error("wireguard-go does not come up");
-    }
+    const port = ["listen-port", String(UDP_PORT)];
+    await must("wg", "set", link, "private-key", keyFile, ...port);
     const allowed = ["allowed-ips", `${MACHINE_ADDRESS}/128`];
     await must("wg", "set", link, "peer", machine.publicKey, ...allowed);
     await must("ip", "addr", "add", `${SERVER_ADDRESS}/64`, "dev", link, "nodad");
@@ -115,10 +109,7 @@ async function measureGo(peer: Peer, round: number): Promise<Figure> {
     output.releaseLock();
     return await measure(peer, `${peer.hostAddress}:${UDP_PORT}`, daemon.pid);
   } finally {
-    echoing.kill("SIGTERM");
-    await Promise.all([echoing.stdout.cancel(), echoing.status]);
-    daemon.kill("SIGTERM");
-    await daemon.status;
+    await Promise.all([echoing.stdout.cancel(), endChild(echoing)]);
     await Deno.remove(keyFile);
   }
 }

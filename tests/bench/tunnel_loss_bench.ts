@@ -14,6 +14,7 @@
 import { join } from "node:path";
 import type { NetworkFaults } from "../../link/testing_network.ts";
 import { LINE, transfer, withWorld } from "../../link/testing_world.ts";
+import { endChild } from "../child_process.ts";
 import { must, run } from "../integration/wireguard_go.ts";
 import { median, report } from "./figures.ts";
 
@@ -116,9 +117,10 @@ async function kernel(line: string, { faults, size }: Case, seed: number): Promi
     if (!success) throw new Error("The kernel's transfer failed");
     return size * 8 / 1000 / Number(new TextDecoder().decode(stdout));
   } finally {
-    sink?.kill("SIGTERM");
-    child.kill("SIGTERM");
-    await Promise.all([sink?.stdout.cancel(), sink?.status, child.stdout.cancel(), child.status]);
+    for (const process of [sink, child]) {
+      if (process === undefined) continue;
+      await Promise.all([process.stdout.cancel(), endChild(process)]);
+    }
   }
 }
 

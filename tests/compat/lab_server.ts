@@ -6,6 +6,7 @@
  * @module
  */
 
+import { endChild } from "../child_process.ts";
 import { TextLineStream } from "./line_stream.ts";
 
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
@@ -56,12 +57,7 @@ export async function startLab(args: readonly string[]): Promise<LabServer> {
     throw new Error(`The lab did not say "${text}":\n${[...lines, ...errors].join("\n")}`);
   };
   const close = async (): Promise<void> => {
-    try {
-      child.kill("SIGTERM");
-    } catch {
-      // It has ended by itself.
-    }
-    await child.status;
+    await endChild(child);
     await Promise.all([reading, logging]);
   };
   try {

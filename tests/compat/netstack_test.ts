@@ -14,6 +14,7 @@ import { randomNodeAddress, SERVER_ADDRESS } from "../../link/addresses.ts";
 import { generateKey } from "../../link/keys.ts";
 import { echo, exchange, pattern } from "../../link/testing.ts";
 import { startTunnel, type Tunnel } from "../../link/tunnel.ts";
+import { endChild } from "../child_process.ts";
 
 const FOLDER = fileURLToPath(new URL("./netstack", import.meta.url));
 const ignore = !await hasGo();
@@ -75,7 +76,7 @@ async function withMachines(
     await ask(undefined);
   } catch (error) {
     // It would wait for more to do for ever.
-    child?.kill("SIGKILL");
+    if (child !== undefined) await endChild(child, "SIGKILL");
     throw error;
   } finally {
     await child?.status;

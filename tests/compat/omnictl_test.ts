@@ -7,6 +7,7 @@ import { silentLogger } from "../../base/log.ts";
 import { CATALOGUE } from "../../resources/catalogue.ts";
 import { parseConfig } from "../../server/config/parse_config.ts";
 import { startServer } from "../../server/serve.ts";
+import { endChild } from "../child_process.ts";
 import { buildGo, hasProgram, type LabServer, startLab } from "./lab_server.ts";
 
 const TEMPLATE = new URL("omnictl/template.yaml", import.meta.url).pathname;
@@ -123,8 +124,7 @@ async function watches(binary: string, lab: LabServer, home: string): Promise<vo
     seen += part;
     if (row.test(seen)) break;
   }
-  child.kill("SIGKILL");
-  await child.status;
+  await endChild(child, "SIGKILL");
   match(seen, row);
 }
 

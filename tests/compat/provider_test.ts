@@ -16,6 +16,7 @@ import { dialTcp } from "../../rpc/tcp.ts";
 import { parseConfig } from "../../server/config/parse_config.ts";
 import { putResource } from "../../server/put_resource.ts";
 import { startServer } from "../../server/serve.ts";
+import { endChild } from "../child_process.ts";
 import { buildGo, hasProgram } from "./lab_server.ts";
 
 const DICTIONARY = new URL("../../../shared/data/omni/config.1.zdict", import.meta.url).pathname;
@@ -163,8 +164,7 @@ Deno.test({
         try {
           await servesRequests(state, said, schematics);
         } finally {
-          child.kill("SIGKILL");
-          await child.status;
+          await endChild(child, "SIGKILL");
           await logging;
           await output.return?.();
         }

@@ -18,6 +18,7 @@ import { dialTcp, listenTcp } from "../../rpc/tcp.ts";
 import { createAuthority, issue } from "../../rpc/test_certificates.ts";
 import { normalizeKey, wrapTlsClient } from "../../rpc/tls.ts";
 import { listenTls } from "../../rpc/tls_listener.ts";
+import { endChild } from "../child_process.ts";
 import { freeTcpPort } from "../integration/server_process.ts";
 import { COMPRESSION_CASES, INTEROP_CASES } from "./interop/cases.ts";
 import { testService } from "./interop/test_service.ts";
@@ -155,8 +156,7 @@ Deno.test({
         }
       } finally {
         channel.close();
-        child.kill();
-        await child.status;
+        await endChild(child);
       }
     });
   },
@@ -255,8 +255,7 @@ Deno.test({
         }
       } finally {
         channel.close();
-        child.kill();
-        await child.status;
+        await endChild(child);
       }
     }),
 });

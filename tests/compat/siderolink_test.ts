@@ -9,6 +9,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { endChild } from "../child_process.ts";
 import { freeTcpPort } from "../integration/server_process.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -77,13 +78,12 @@ async function startServerProcess(directory: string): Promise<ServerProcess> {
     stderr: "inherit",
   }).spawn();
   const stop = async (): Promise<void> => {
-    child.kill("SIGTERM");
-    await child.status;
+    await endChild(child);
   };
   try {
     await answering(`http://${api}/readyz`, child);
   } catch (error) {
-    await stop().catch(() => {});
+    await stop();
     throw error;
   }
   return { api, provision, stop };

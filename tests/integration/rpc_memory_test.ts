@@ -7,6 +7,7 @@
  */
 
 import assert from "node:assert/strict";
+import { endChild } from "../child_process.ts";
 import type { Growth } from "./rpc_memory_peer.ts";
 
 const PEER = new URL("./rpc_memory_peer.ts", import.meta.url).pathname;
@@ -41,8 +42,7 @@ async function grow(kind: string, count: number): Promise<Growth> {
     return JSON.parse(new TextDecoder().decode(stdout));
   } finally {
     await reader.cancel();
-    server.kill("SIGKILL");
-    await server.status;
+    await endChild(server, "SIGKILL");
   }
 }
 

@@ -12,6 +12,7 @@ import { SERVER_ADDRESS } from "../../link/addresses.ts";
 import { generateKey } from "../../link/keys.ts";
 import { compile } from "../../scripts/compile.ts";
 import { EVENTS_PORT } from "../../server/tunnel_ports.ts";
+import { endChild } from "../child_process.ts";
 import { JOIN_TOKEN, within } from "./server_process.ts";
 import { isPossible, note, type Peer, withPeer, withServerNamespace } from "./wireguard_go.ts";
 
@@ -114,11 +115,7 @@ async function withServer(
     await Promise.race([use(), over]);
     return logged;
   } finally {
-    // A server that has ended by itself takes no signal.
-    try {
-      child.kill("SIGTERM");
-    } catch { /* empty */ }
-    await Promise.all([child.status, reading, output]);
+    await Promise.all([endChild(child), reading, output]);
     await Deno.remove(directory, { recursive: true });
   }
 }
@@ -172,8 +169,7 @@ async function reachesNothingElse(inServer: InNamespace, peer: Peer): Promise<vo
     assert.equal(await probe(BALANCER_PORT), "open\n");
     assert.equal(await probe(OTHER_PORT), "closed\n");
   } finally {
-    other.kill("SIGKILL");
-    await Promise.all([other.status, other.stdout.cancel(), other.stderr.cancel()]);
+    await Promise.all([endChild(other, "SIGKILL"), other.stdout.cancel(), other.stderr.cancel()]);
   }
 }
 

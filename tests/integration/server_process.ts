@@ -13,6 +13,7 @@ import { createRemoteState } from "../../cosi/state/grpc_client.ts";
 import type { State } from "../../cosi/state/state.ts";
 import { type Channel, createChannel } from "../../rpc/client.ts";
 import { dialTcp } from "../../rpc/tcp.ts";
+import { endChild } from "../child_process.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 
@@ -104,23 +105,18 @@ export async function startServerProcess(
     start: async () => {
       run = await start();
     },
-    [Symbol.asyncDispose]: () => dispose(channel, run, end, directory),
+    [Symbol.asyncDispose]: () => dispose(channel, run, directory),
   };
 }
 
 async function dispose(
   channel: Channel,
   run: Run,
-  end: (signal: Deno.Signal) => Promise<number>,
   directory: string,
 ): Promise<void> {
   channel.close();
-  // A process that has ended by itself takes no signal.
-  try {
-    await end("SIGKILL");
-  } catch {
-    await run.reading;
-  }
+  await endChild(run.child, "SIGKILL");
+  await run.reading;
   await Deno.remove(directory, { recursive: true });
 }
 

@@ -2,6 +2,7 @@
 
 import { strictEqual } from "node:assert/strict";
 import { startEtcd } from "../../cosi/store/etcd_child.ts";
+import { endChild } from "../child_process.ts";
 import { hasProgram } from "../compat/lab_server.ts";
 import { freeTcpPort, within } from "./server_process.ts";
 
@@ -42,12 +43,7 @@ state: {kind: etcd, etcd: {endpoints: ["${etcd}"]}, key: {env: BATUTA_STATE_KEY}
     port,
     child,
     [Symbol.asyncDispose]: async () => {
-      try {
-        child.kill("SIGKILL");
-      } catch {
-        // It has ended by itself.
-      }
-      await child.status;
+      await endChild(child, "SIGKILL");
     },
   };
 }

@@ -10,6 +10,7 @@ import { createRemoteState } from "../../cosi/state/grpc_client.ts";
 import type { State } from "../../cosi/state/state.ts";
 import { type Channel, createChannel } from "../../rpc/channel.ts";
 import { dialTcp } from "../../rpc/tcp.ts";
+import { endChild } from "../child_process.ts";
 import { freeTcpPort } from "./server_process.ts";
 
 const SERVER = new URL("../compat/state_server.ts", import.meta.url).pathname;
@@ -67,8 +68,7 @@ export function startStateProcess(args: readonly string[]): StateProcess {
     kill: (signal) => child.kill(signal),
     async [Symbol.asyncDispose]() {
       channel.close();
-      if (!ended) child.kill("SIGKILL");
-      await status;
+      await endChild(child, "SIGKILL");
       await logged;
     },
   };

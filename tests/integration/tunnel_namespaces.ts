@@ -10,6 +10,7 @@ import assert from "node:assert/strict";
 import { SERVER_ADDRESS } from "../../link/addresses.ts";
 import { generateKey, type KeyPair } from "../../link/keys.ts";
 import type { PeerStats } from "../../link/peers.ts";
+import { endChild } from "../child_process.ts";
 import { TextLineStream } from "../compat/line_stream.ts";
 import type { TunnelCommand, TunnelProcessOptions } from "./tunnel_process.ts";
 import { must, run } from "./wireguard_go.ts";
@@ -157,9 +158,8 @@ export async function startTunnelProcess(
   const kill = async (): Promise<void> => {
     if (isOver) return;
     isOver = true;
-    child.kill("SIGKILL");
+    await endChild(child, "SIGKILL");
     await input.abort().catch(() => {});
-    await child.status;
     await lines.cancel();
     await errors;
   };

@@ -10,6 +10,7 @@
 import assert from "node:assert/strict";
 import { SERVER_ADDRESS } from "../../link/addresses.ts";
 import type { KeyPair } from "../../link/keys.ts";
+import { endChild } from "../child_process.ts";
 
 /** The tunnel address of the peer. */
 export const MACHINE_ADDRESS = "fdae:41e4:649b:9303::5";
@@ -72,6 +73,45 @@ export interface Peer {
   setAddress(address: string): Promise<void>;
 }
 
+/** A running wireguard-go. */
+export interface WireguardGo extends AsyncDisposable {
+  readonly pid: number;
+}
+
+/**
+ * Starts wireguard-go, by a command in front of it if need be, and waits until it takes
+ * configuration; fails with what it wrote when it ends before that. Nobody may ask by `wg` earlier:
+ * `wg` takes a socket that is bound but does not listen yet for a left one and deletes it, which
+ * ends wireguard-go.
+ */
+export async function startWireguardGo(link: string, ...before: string[]): Promise<WireguardGo> {
+  const [program = "", ...args] = [...before, "wireguard-go", "-f", link];
+  const child = new Deno.Command(program, {
+    args,
+    env: { LOG_LEVEL: "verbose" },
+    // Its log, errors too, is its standard output.
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const isListening = Promise.withResolvers<void>();
+  const reading = (async () => {
+    let text = "";
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      text += part;
+      if (text.includes("UAPI listener started")) isListening.resolve();
+    }
+    isListening.reject(new Error(`wireguard-go ended:\n${text}`));
+  })();
+  await isListening.promise;
+  return {
+    pid: child.pid,
+    async [Symbol.asyncDispose]() {
+      await endChild(child);
+      await reading;
+    },
+  };
+}
+
 /** Starts one with a key, and removes everything afterwards. */
 export async function withPeer(key: KeyPair, use: (peer: Peer) => Promise<void>): Promise<void> {
   // Short enough for a link.
@@ -89,7 +129,7 @@ export async function withPeer(key: KeyPair, use: (peer: Peer) => Promise<void>)
   const within = (...args: string[]): Promise<void> =>
     must("ip", "netns", "exec", namespace, ...args);
   const keyFile = await Deno.makeTempFile();
-  let daemon: Deno.ChildProcess | undefined;
+  let daemon: WireguardGo | undefined;
   try {
     await Deno.writeTextFile(keyFile, key.privateKey);
     await must("ip", "netns", "add", namespace);
@@ -100,15 +140,8 @@ export async function withPeer(key: KeyPair, use: (peer: Peer) => Promise<void>)
     await within("ip", "addr", "add", `${peerAddress}/24`, "dev", inner);
     await within("ip", "link", "set", inner, "up");
     await within("ip", "link", "set", "lo", "up");
-    daemon = new Deno.Command("ip", {
-      args: ["netns", "exec", namespace, "wireguard-go", "-f", link],
-      stdout: "null",
-      stderr: "null",
-    }).spawn();
-    const deadline = Date.now() + 20_000;
-    while (!(await inside("wg", "set", link, "private-key", keyFile).output()).success) {
-      assert.ok(Date.now() < deadline, "wireguard-go does not come up");
-    }
+    daemon = await startWireguardGo(link, "ip", "netns", "exec", namespace);
+    await within("wg", "set", link, "private-key", keyFile);
     await within("ip", "addr", "add", `${MACHINE_ADDRESS}/128`, "dev", link, "nodad");
     await within("ip", "link", "set", link, "mtu", "1280", "up");
     await within("ip", "-6", "route", "add", `${SERVER_ADDRESS}/128`, "dev", link);
@@ -124,8 +157,7 @@ export async function withPeer(key: KeyPair, use: (peer: Peer) => Promise<void>)
       },
     });
   } finally {
-    daemon?.kill("SIGTERM");
-    await daemon?.status;
+    await daemon?.[Symbol.asyncDispose]();
     await run("ip", "netns", "del", namespace);
     await run("ip", "link", "del", outer);
     await Deno.remove(keyFile);

@@ -23,6 +23,7 @@ import {
   withPeer,
   withServerNamespace,
 } from "./wireguard_go.ts";
+import { endChild } from "../child_process.ts";
 
 const PEER_PROGRAM = new URL("./wireguard_go_peer.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
@@ -96,8 +97,7 @@ async function sendToPeer(tunnel: Tunnel, peer: Peer): Promise<void> {
     client.close();
     output.releaseLock();
   } finally {
-    child.kill("SIGTERM");
-    await Promise.all([child.stdout.cancel(), child.stderr.cancel(), child.status]);
+    await Promise.all([child.stdout.cancel(), child.stderr.cancel(), endChild(child)]);
   }
 }
 
@@ -185,8 +185,7 @@ Deno.test({
         await input.close();
         assert.equal((await output.read()).value, "closed\n");
         await output.cancel();
-        echoing.kill("SIGTERM");
-        await Promise.all([echoing.stdout.cancel(), echoing.stderr.cancel(), echoing.status]);
+        await Promise.all([echoing.stdout.cancel(), echoing.stderr.cancel(), endChild(echoing)]);
         assert.ok((await child.status).success);
       }));
   },
