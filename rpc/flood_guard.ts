@@ -21,29 +21,40 @@ export const Flood = {
 const NAMES = ["reset", "SETTINGS", "PING", "ignored", "empty", "small WINDOW_UPDATE"];
 const PERIOD_MS = 10_000;
 
+// Counts between two looks at the clock: so many of an earlier period may be counted with this one.
+const BETWEEN_LOOKS = 64;
+
 /** Counters of one connection, started anew every ten seconds. */
 export class FloodGuard {
   readonly #limits: readonly number[];
   readonly #counts = [0, 0, 0, 0, 0, 0];
-  #periodStartMs = 0;
+  readonly #nowMs: () => number;
+  #periodStartMs: number;
 
-  /** @param limits How many of each kind ten seconds may bring, in the order of {@linkcode Flood}. */
-  constructor(limits: readonly number[]) {
+  /**
+   * @param limits How many of each kind ten seconds may bring, in the order of {@linkcode Flood}.
+   * @param nowMs A clock in milliseconds.
+   */
+  constructor(limits: readonly number[], nowMs: () => number = () => performance.now()) {
     this.#limits = limits;
+    this.#nowMs = nowMs;
+    this.#periodStartMs = nowMs();
   }
 
   /** Counts one. Throws a {@linkcode ConnectionFault} when it is one too many. */
   count(kind: number): void {
     const count = (this.#counts[kind] as number) + 1;
     this.#counts[kind] = count;
-    if (count <= (this.#limits[kind] as number)) return;
-    // The clock is only looked at here, because nearly nobody comes so far.
-    const now = performance.now();
+    const isTooMany = count > (this.#limits[kind] as number);
+    if (!isTooMany && count % BETWEEN_LOOKS !== 0) return;
+    const now = this.#nowMs();
     if (now - this.#periodStartMs > PERIOD_MS) {
       this.#periodStartMs = now;
       this.#counts.fill(0);
+      this.#counts[kind] = 1;
       return;
     }
+    if (!isTooMany) return;
     throw new ConnectionFault(Http2Code.EnhanceYourCalm, `Too many ${NAMES[kind]} frames`);
   }
 
