@@ -9,7 +9,7 @@
 import { Buffer } from "node:buffer";
 import { createGunzip, gunzipSync, gzipSync } from "node:zlib";
 import { CodedError } from "../base/errors.ts";
-import { nextTurn } from "./turns.ts";
+import { lineTurn } from "./turns.ts";
 
 /** What is accepted, as `grpc-accept-encoding` says it. */
 export const ACCEPTED_ENCODINGS = "identity,gzip";
@@ -70,7 +70,7 @@ export async function decompressSlowly(bytes: Uint8Array, maxBytes: number): Pro
       length += piece.length;
       if (length > maxBytes) throw tooLarge(maxBytes);
       pieces.push(piece);
-      await nextTurn();
+      await lineTurn();
     }
   } catch (cause) {
     throw cause instanceof CodedError ? cause : notGzip(cause);

@@ -61,8 +61,8 @@ export class FrameDispatch {
    * Handles whole frames that were read and returns whether there are more. Throws a
    * {@linkcode ConnectionFault}.
    */
-  handle(reader: FrameReader): boolean {
-    const result = reader.parse(this.#session.limits.maxFrameBytes, this.#onFrame);
+  handle(reader: FrameReader, untilMs: number): boolean {
+    const result = reader.parse(this.#session.limits.maxFrameBytes, untilMs, this.#onFrame);
     if (result >= 0) {
       throw new ConnectionFault(Http2Code.FrameSizeError, `A frame of ${result} bytes`);
     }

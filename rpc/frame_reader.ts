@@ -29,10 +29,9 @@ const ALL_PARSED = -1;
 /** There may be more whole frames. */
 export const MORE_TO_PARSE = -2;
 
-// After so much work others may have their turn. The clock is looked at after 128 small frames or a
-// large one: headers of 16 KiB that refer to a table are half a millisecond of work.
-const SLICE_MS = 1;
-const WEIGHT_BETWEEN_LOOKS = 16 * 1024;
+// The clock is looked at after 16 small frames or a large one: headers of 16 KiB that refer to a
+// table are half a millisecond of work.
+const WEIGHT_BETWEEN_LOOKS = 2 * 1024;
 const FRAME_WEIGHT = 128;
 
 // A usual request or reply fits.
@@ -68,33 +67,30 @@ export class FrameReader {
     this.#start += bytes;
   }
 
-  /** Reads once. Resolves to `false` at the end of the stream. */
-  async read(): Promise<boolean> {
+  /** Reads once and resolves to the number of bytes, `null` at the end of the stream. */
+  async read(): Promise<number | null> {
     this.#makeRoom();
     const room = this.#buffer.length - this.#end;
     const count = await this.#stream.read(this.#buffer.subarray(this.#end));
-    if (count === null) return false;
+    if (count === null) return null;
     this.#end += count;
     if (count === room) this.#wanted = room < LARGE_BYTES / 2 ? LARGE_BYTES : LARGEST_BYTES;
     else if (count < SMALL_BYTES / 2) this.#wanted = SMALL_BYTES;
-    return true;
+    return count;
   }
 
   /**
-   * Hands on whole frames that are there, for about a millisecond, and returns
+   * Hands on whole frames that are there, until about `untilMs` of `performance.now()`, and returns
    * {@linkcode ALL_PARSED} or {@linkcode MORE_TO_PARSE}. A frame longer than `maxBytes` is not waited
    * for: its length is returned.
    */
-  parse(maxBytes: number, handle: FrameHandler): number {
+  parse(maxBytes: number, untilMs: number, handle: FrameHandler): number {
     const buffer = this.#buffer;
     let weight = 0;
-    let startMs = 0;
     while (this.#end - this.#start >= FRAME_HEADER_BYTES) {
       if (weight >= WEIGHT_BETWEEN_LOOKS) {
         weight = 0;
-        const nowMs = performance.now();
-        if (startMs === 0) startMs = nowMs;
-        else if (nowMs - startMs > SLICE_MS) return MORE_TO_PARSE;
+        if (performance.now() > untilMs) return MORE_TO_PARSE;
       }
       const at = this.#start;
       const length = ((buffer[at] as number) << 16) | ((buffer[at + 1] as number) << 8) |

@@ -22,6 +22,7 @@ import {
 import type { HeaderBlock } from "./hpack_decoder.ts";
 import type { HeaderTemplate } from "./hpack_encoder.ts";
 import type { Session } from "./session.ts";
+import { SmallWindow } from "./small_window.ts";
 
 /** What the user of a stream learns from it. Nothing here may throw. */
 export interface StreamEvents {
@@ -71,6 +72,7 @@ export class H2Stream {
   /** Since when its data waits for the peer's window, 0 while none does. */
   blockedSinceMs = 0;
   #owedBytes = 0;
+  #smallWindow: SmallWindow | undefined;
   #queue: Piece[] | undefined;
   #end: EndOfStream | undefined;
   #ready: { promise: Promise<void>; resolve: () => void } | undefined;
@@ -92,6 +94,13 @@ export class H2Stream {
   /** Whether data waits to be sent. */
   get hasQueue(): boolean {
     return this.#queue !== undefined;
+  }
+
+  /** How much one frame could take of its queue, whatever the connection's window. */
+  get frameBytes(): number {
+    const piece = this.#queue?.[0];
+    if (piece === undefined) return 0;
+    return Math.min(DEFAULT_FRAME_BYTES, this.sendWindow, piece.bytes.length - piece.at);
   }
 
   /** The session that it belongs to. */
@@ -192,6 +201,7 @@ export class H2Stream {
       if (this.blockedSinceMs === 0) this.blockedSinceMs = performance.now();
       return false;
     }
+    if (this.sendWindow < left && !this.#isWorthwhile()) return false;
     const count = Math.min(left, allowed);
     const isLast = count === left && queue.length === 1;
     const ends = isLast && this.#end !== undefined && this.#end.fields === undefined &&
@@ -209,12 +219,10 @@ export class H2Stream {
 
   /** Opens the send window by a WINDOW_UPDATE or a changed setting. Returns `false` on overflow. */
   openWindow(bytes: number): boolean {
-    const before = this.sendWindow;
     this.sendWindow += bytes;
     if (this.sendWindow > MAX_WINDOW_BYTES) return false;
-    if (before <= 0 && this.sendWindow > 0 && this.#queue !== undefined) {
-      this.#session.lineUp(this);
-    }
+    if (this.#queue === undefined || this.inLine || this.sendWindow <= 0) return true;
+    if (!this.#smallWindow?.isPatient(this.sendWindow)) this.#session.lineUp(this);
     return true;
   }
 
@@ -250,7 +258,13 @@ export class H2Stream {
     }
     this.#queue = undefined;
     this.#end = undefined;
+    this.#smallWindow?.stop();
     this.#settleReady();
+  }
+
+  #isWorthwhile(): boolean {
+    this.#smallWindow ??= new SmallWindow(this.#session, () => this.#session.lineUp(this));
+    return this.#smallWindow.isWorthwhile(this.sendWindow);
   }
 
   #endLocal(): void {

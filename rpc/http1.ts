@@ -13,7 +13,7 @@ import { type HeaderBlock, Known } from "./hpack_decoder.ts";
 import type { Limits } from "./limits.ts";
 import type { ByteStream } from "./stream.ts";
 import { coarseWheel } from "./timer_wheel.ts";
-import { nextTurn } from "./turns.ts";
+import { lineTurn } from "./turns.ts";
 import { writeAll } from "./write_all.ts";
 
 /** What a handler answers. */
@@ -142,7 +142,7 @@ export async function serveHttp1(
       timer = coarseWheel.schedule(limits.writeStallMs, () => stream.close());
       const keepAlive = await answerHead(stream, head, routes);
       if (!keepAlive) return await lingerClose(stream, reader);
-      await nextTurn();
+      await lineTurn();
     }
   } catch {
     // The peer went away or was too slow; there is nobody to tell.
@@ -161,7 +161,7 @@ async function lingerClose(stream: ByteStream, reader: FrameReader): Promise<voi
   for (let dropped = 0; dropped < LINGER_BYTES;) {
     dropped += reader.unreadBytes;
     reader.skip(reader.unreadBytes);
-    if (!(await reader.read())) return;
+    if ((await reader.read()) === null) return;
   }
 }
 
@@ -179,7 +179,7 @@ async function readHead(reader: FrameReader, maxBytes: number): Promise<string |
     }
     if (unread.length > maxBytes) return "too large";
     seen = unread.length;
-    if (!(await reader.read())) return undefined;
+    if ((await reader.read()) === null) return undefined;
   }
 }
 

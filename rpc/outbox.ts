@@ -144,9 +144,9 @@ export class Outbox {
   readonly #written = (count: number): void => {
     this.#sendingAt += count;
     if (this.#closed) return this.#release();
-    if (this.#streak.isOver(this.writingSinceMs, performance.now())) {
-      void this.#streak.pause().then(this.#goOn);
-    } else this.#goOn();
+    const turn = this.#streak.turn(count, this.writingSinceMs, performance.now());
+    if (turn === undefined) this.#goOn();
+    else void turn.then(this.#goOn);
   };
 
   readonly #goOn = (): void => {

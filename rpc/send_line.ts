@@ -8,6 +8,7 @@
 
 import type { H2Stream } from "./h2_stream.ts";
 import type { Session } from "./session.ts";
+import { SmallWindow } from "./small_window.ts";
 
 /** The line of one connection. */
 export class SendLine {
@@ -15,9 +16,11 @@ export class SendLine {
   #streams: H2Stream[] = [];
   /** Since when data has waited for the connection's window; 0 when none does. */
   #blockedSinceMs = 0;
+  readonly #smallWindow: SmallWindow;
 
   constructor(session: Session) {
     this.#session = session;
+    this.#smallWindow = new SmallWindow(session, () => this.pump());
   }
 
   /** Puts a stream at the end, unless it stands in line already. */
@@ -33,10 +36,12 @@ export class SendLine {
     if (session.sendWindow > 0) this.#blockedSinceMs = 0;
     while (this.#streams.length > 0 && session.hasRoom) {
       const stream = this.#streams[0] as H2Stream;
-      if (session.sendWindow <= 0 && stream.hasQueue) {
+      const { sendWindow } = session;
+      if (sendWindow <= 0 && stream.hasQueue) {
         if (this.#blockedSinceMs === 0) this.#blockedSinceMs = performance.now();
         return;
       }
+      if (sendWindow < stream.frameBytes && !this.#smallWindow.isWorthwhile(sendWindow)) return;
       this.#streams.shift();
       stream.inLine = false;
       // A stream whose own window is closed leaves the line until it opens.
@@ -57,5 +62,6 @@ export class SendLine {
   clear(): void {
     this.#streams = [];
     this.#blockedSinceMs = 0;
+    this.#smallWindow.stop();
   }
 }

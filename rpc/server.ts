@@ -21,6 +21,7 @@ import { Session } from "./session.ts";
 import { Code } from "./status.ts";
 import type { IncomingStream, StreamListener } from "./stream.ts";
 import { coarseWheel } from "./timer_wheel.ts";
+import { lineTurn } from "./turns.ts";
 
 /** Options of {@linkcode createRpcServer}. */
 export interface RpcServerOptions {
@@ -152,6 +153,8 @@ class Server implements RpcServer {
     const { stream, remoteAddress, remotePort } = connection.incoming;
     const reader = new FrameReader(stream);
     const protocol = await this.#sniff(connection, reader);
+    const turn = lineTurn();
+    if (turn !== undefined) await turn;
     if (protocol === undefined) return reader.release();
     if (protocol === "http1") {
       return await serveHttp1(stream, reader, this.#options.http ?? {}, this.#limits);
@@ -199,7 +202,7 @@ class Server implements RpcServer {
           reader.skip(count);
           return "http2";
         }
-        if (!(await reader.read())) return undefined;
+        if ((await reader.read()) === null) return undefined;
       }
     } catch {
       // The peer is gone, or too slow.

@@ -55,7 +55,8 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
   readonly deadlineMs: number | undefined;
   #metadata: Metadata | undefined;
   #controller: AbortController | undefined;
-  #abortReason: CodedError | undefined;
+  /** Why it was aborted. The error is made for who asks for it: a flood of resets costs less so. */
+  #abortReason: string | undefined;
   #onCancel: (() => void) | undefined;
   readonly #intake: RequestIntake;
   readonly #span: CallSpan | undefined;
@@ -124,7 +125,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+      if (this.#abortReason !== undefined) this.#controller.abort(cancelled(this.#abortReason));
     }
     return this.#controller.signal;
   }
@@ -195,7 +196,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
   onReset(code: number): void {
     if (this.#done) return;
     this.#end(code === Http2Code.NoError ? Code.Unknown : Code.Cancelled);
-    this.#abort(new CodedError("cancelled", "The client cancelled the call"));
+    this.#abort("The client cancelled the call");
   }
 
   onCheck(nowMs: number): void {
@@ -353,7 +354,7 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
       refuseCall(this.#stream, code, message, all);
     }
     // The handler may still run, for nobody.
-    this.#abort(new CodedError("cancelled", message));
+    this.#abort(message);
   }
 
   #end(code: Code): void {
@@ -365,15 +366,19 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
     this.#span?.end(code);
   }
 
-  #abort(reason: CodedError): void {
+  #abort(reason: string): void {
     this.#abortReason = reason;
-    this.#controller?.abort(reason);
+    this.#controller?.abort(cancelled(reason));
     const onCancel = this.#onCancel;
     this.#onCancel = undefined;
     if (onCancel !== undefined) this.#stream.session.protect(onCancel);
-    this.#intake.requests?.fail(reason);
+    this.#intake.requests?.fail(cancelled(reason));
     // A source that waits for its next reply need not wait in vain; one that is a generator ends
     // when its own wait does, for which it has the signal.
     this.#replies?.return?.()?.catch(() => {});
   }
+}
+
+function cancelled(reason: string): CodedError {
+  return new CodedError("cancelled", reason);
 }

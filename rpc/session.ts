@@ -25,7 +25,8 @@ import { Outbox } from "./outbox.ts";
 import { SendLine } from "./send_line.ts";
 import type { ByteStream } from "./stream.ts";
 import { coarseWheel, fineWheel, type WheelTimer } from "./timer_wheel.ts";
-import { Streak } from "./turns.ts";
+import { lineTurn, Streak } from "./turns.ts";
+import { WindDown } from "./wind_down.ts";
 
 /** What the owner of a session learns from it. */
 export interface SessionEvents {
@@ -55,10 +56,6 @@ const NO_EVENTS: StreamEvents = { onHeaders: () => {}, onData: () => {}, onReset
 const KEEPALIVE_PING = 0xba7;
 const DRAIN_PING = 0xd7a;
 
-// How long, and over how many bytes, the last frames may take to reach the peer.
-const LINGER_MS = 1000;
-const LINGER_BYTES = 1024 * 1024;
-
 /** One connection. {@linkcode Session.run} drives it until it is over. */
 export class Session {
   readonly isServer: boolean;
@@ -69,7 +66,6 @@ export class Session {
   readonly account: BufferAccount;
   readonly closedStreams = new ClosedStreams();
   readonly streams = new Map<number, H2Stream>();
-  readonly #stream: ByteStream;
   readonly #reader: FrameReader;
   readonly #dispatch: FrameDispatch;
   /** What the peer still takes over all streams. */
@@ -93,8 +89,7 @@ export class Session {
   #idleSinceMs = performance.now();
   #check: WheelTimer | undefined;
   #drainLastId = -1;
-  #linger: WheelTimer | undefined;
-  #discarded = 0;
+  readonly #windDown: WindDown;
   /** Whether more of what was read waits to be handled. */
   #hasMore = false;
   readonly #streak = new Streak();
@@ -103,13 +98,13 @@ export class Session {
     this.isServer = options.isServer;
     this.limits = options.limits;
     this.events = options.events;
-    this.#stream = options.stream;
     this.#reader = options.reader;
     this.account = new BufferAccount(options.limits, options.budget);
     this.outbox = new Outbox(options.stream, {
       onWritten: () => this.protect(this.#onWritten),
       onWriteFailed: (error) => this.close(error),
     });
+    this.#windDown = new WindDown(options.stream, this.outbox);
     this.writer = new FrameWriter(this.outbox, options.limits.headerTableBytes);
     this.#dispatch = new FrameDispatch(this);
     this.#sendPreface();
@@ -119,27 +114,33 @@ export class Session {
   async run(): Promise<void> {
     fineWheel.retain();
     this.#scheduleCheck();
+    let failure: unknown;
     try {
       for (;;) {
         if (!this.closed) this.protect(this.#handleRead);
-        if (this.closed && !this.#discardRead()) break;
+        if (this.closed && !this.#windDown.discard(this.#reader)) break;
         const isFull = this.outbox.pendingBytes > 2 * this.limits.writeHighWaterBytes;
         if (isFull && !this.closed) await this.#room();
         if (this.#hasMore && !this.closed) {
-          if (this.#streak.isOverAt(performance.now())) await this.#streak.pause();
+          const turn = this.#streak.turnAt(performance.now());
+          if (turn !== undefined) await turn;
           continue;
         }
         const askedMs = performance.now();
-        if (!(await this.#reader.read())) break;
+        const bytes = await this.#reader.read();
+        if (bytes === null) break;
         this.lastReadMs = performance.now();
-        if (this.#streak.isOver(askedMs, this.lastReadMs)) await this.#streak.pause();
+        const turn = this.#streak.turn(bytes, askedMs, this.lastReadMs);
+        if (turn !== undefined) await turn;
       }
-      this.close();
     } catch (error) {
       // Reading failed: the peer is gone.
-      this.close(error);
+      failure = error;
     }
-    this.#linger?.cancel();
+    const turn = lineTurn();
+    if (turn !== undefined) await turn;
+    this.close(failure);
+    this.#windDown.stop();
     this.outbox.close();
     this.#reader.release();
     // A connection counts until its socket is really gone.
@@ -223,6 +224,11 @@ export class Session {
     this.#line.pump();
   }
 
+  /** Notes that the peer keeps a window so small that a frame for it is not worth its while. */
+  noteSmallWindow(): void {
+    this.#streak.demote(performance.now());
+  }
+
   /** Gives received bytes back to the peer's connection window, in large steps. */
   consume(bytes: number): void {
     this.#recvOwed += bytes;
@@ -270,12 +276,13 @@ export class Session {
     this.#roomWaiter?.();
     if (error instanceof ConnectionFault) {
       this.writer.goaway(this.#dispatch.lastPeerStreamId, error.code, error.message);
-      this.#windDown();
+      this.#windDown.start();
     }
+    const reason = error ?? new Error("The connection was closed");
     for (const stream of [...this.streams.values()]) {
       this.streams.delete(stream.id);
       stream.release();
-      stream.events.onReset(Http2Code.Cancel, error ?? new Error("The connection was closed"));
+      stream.events.onReset(Http2Code.Cancel, reason);
     }
     this.#line.clear();
     if (!(error instanceof ConnectionFault)) this.outbox.close();
@@ -294,28 +301,12 @@ export class Session {
   readonly #handleRead = (): void => {
     this.outbox.cork();
     try {
-      this.#hasMore = this.#dispatch.handle(this.#reader);
+      const untilMs = this.#streak.untilMs(performance.now());
+      this.#hasMore = this.#dispatch.handle(this.#reader, untilMs);
     } finally {
       this.outbox.uncork();
     }
   };
-
-  /** Drops what was read after the end; returns whether to go on reading. */
-  #discardRead(): boolean {
-    const { unreadBytes } = this.#reader;
-    this.#discarded += unreadBytes;
-    this.#reader.skip(unreadBytes);
-    return this.#linger !== undefined && this.#discarded < LINGER_BYTES;
-  }
-
-  /**
-   * Sends what is left and waits a moment for the peer to read it. Closing at once, with bytes of the
-   * peer unread, would reset the connection and take the last frames with it.
-   */
-  #windDown(): void {
-    this.#linger = coarseWheel.schedule(LINGER_MS, () => this.outbox.close());
-    this.outbox.finish().then(() => this.#stream.closeWrite()).catch(() => this.outbox.close());
-  }
 
   readonly #onWritten = (): void => {
     this.pump();
@@ -348,7 +339,7 @@ export class Session {
     this.closed = true;
     this.#check?.cancel();
     this.#roomWaiter?.();
-    this.#windDown();
+    this.#windDown.start();
     this.events.onClosed?.(undefined);
   }
 

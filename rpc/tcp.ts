@@ -8,7 +8,7 @@
 
 import { CodedError } from "../base/errors.ts";
 import type { ByteStream, IncomingStream, StreamListener } from "./stream.ts";
-import { nextTurn } from "./turns.ts";
+import { lineTurn } from "./turns.ts";
 
 /** Where to listen or to dial. */
 export interface TcpAddress {
@@ -18,11 +18,6 @@ export interface TcpAddress {
 
 // A process without free descriptors cannot accept; it pauses and tries again.
 const ACCEPT_RETRY_MS = 50;
-
-// Each may have sent a first request, which is a tenth to a fifth of a millisecond of work. After so
-// many the others have a turn, however many wait: a crowd that dials at once is accepted without a
-// pause otherwise, and keeps every session waiting until all of it has been served.
-const ACCEPTED_IN_A_TURN = 4;
 
 /** Listens on TCP; port 0 takes a free one. Throws a `CodedError` when that is impossible. */
 export function listenTcp(address: TcpAddress): StreamListener {
@@ -110,16 +105,14 @@ function listenerOf<C extends Deno.Conn>(
       listener.close();
     },
     async *[Symbol.asyncIterator]() {
-      let accepted = 0;
       while (!closed) {
         let incoming: IncomingStream;
         try {
-          if (accepted === ACCEPTED_IN_A_TURN) {
-            await nextTurn();
-            accepted = 0;
-          }
+          // A crowd that dials at once is accepted without a pause otherwise, and keeps every session
+          // waiting until all of it has been served.
+          const turn = lineTurn();
+          if (turn !== undefined) await turn;
           incoming = wrap(await listener.accept());
-          accepted++;
         } catch (error) {
           if (closed || error instanceof Deno.errors.BadResource) return;
           // One peer that is gone again, or no descriptors: neither ends the listener.

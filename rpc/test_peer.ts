@@ -114,7 +114,7 @@ export class RawPeer {
   async next(): Promise<RawFrame | undefined> {
     while (this.#frames.length === 0) {
       if (!(await this.#read())) return undefined;
-      while (this.#reader.parse(0xff_ffff, this.#keep) === MORE_TO_PARSE);
+      while (this.#reader.parse(0xff_ffff, Infinity, this.#keep) === MORE_TO_PARSE);
     }
     return this.#frames.shift();
   }
@@ -151,7 +151,7 @@ export class RawPeer {
 
   async #read(): Promise<boolean> {
     try {
-      return await this.#reader.read();
+      return (await this.#reader.read()) !== null;
     } catch {
       // A connection that was reset has ended too.
       return false;

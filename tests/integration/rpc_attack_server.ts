@@ -12,14 +12,17 @@ import { createLogger } from "../../base/log.ts";
 import { createRpcServer } from "../../rpc/server.ts";
 import { rawService } from "../../rpc/service.ts";
 import { listenTcp } from "../../rpc/tcp.ts";
+import { monotonicNs } from "./rpc_attack_client.ts";
 
 const LARGE = new Uint8Array(256 * 1024);
 
 const service = rawService("test.Attack", {
   Echo: { unary: (request) => request },
-  Cpu: {
+  Served: {
     unary: (request) => {
-      new DataView(request.buffer, request.byteOffset).setFloat64(0, threadCpuNs());
+      const view = new DataView(request.buffer, request.byteOffset);
+      view.setFloat64(8, threadCpuNs());
+      view.setFloat64(0, monotonicNs());
       return request;
     },
   },

@@ -5,28 +5,33 @@
  * server's thread is not kept from them for long, the memory comes back, and the process lives.
  *
  * Server, good client and attacker are processes. Where there are two cores and `taskset`, the first
- * core is the server's and the good client's, the second one the attacker's: two threads that want one
- * core get it in turns of milliseconds, which says nothing about the server. What other programs do to
- * both cores remains, so that the limit is on the processor time of the server's thread from one reply
- * to the good client to the next: that is what its call waits for. The time by the clock is printed.
+ * core is the server's; the good client shares the second one with the attacker, and has it first if
+ * this process may say so. Three busy threads do not fit two cores, and which of them has to wait says
+ * nothing about the server: so what counts is how long a call waits at the server. The whole time by
+ * the clock is printed beside it.
  *
  * @module
  */
 
 import assert from "node:assert/strict";
+import { TURN_ENVIRONMENT } from "../../base/turn.ts";
 import { type Channel, createChannel } from "../../rpc/client.ts";
 import { dialTcp } from "../../rpc/tcp.ts";
+import { endChild } from "../child_process.ts";
 import { hasProgram } from "../compat/lab_server.ts";
 import { TextLineStream } from "../compat/line_stream.ts";
 import type { Answer } from "./rpc_attack_client.ts";
 import { ATTACKS } from "./rpc_attacks.ts";
 
+const SERVER = "rpc_attack_server.ts";
+const GOOD_CLIENT = "rpc_attack_client.ts";
+const ATTACKER = "rpc_attacks.ts";
 const ECHO = "/test.Attack/Echo";
 
 // The aim is three times the idle value; how far it is reached stands in docs/performance.md. What is
-// asserted is looser: beside all other tests, work piles up before a server that gets no core, and its
-// own time was up to 3.3 ms then. Work that keeps the thread from others takes far longer than this.
-const GUARD_MS = 10;
+// asserted is looser, because all other tests run beside this one: work piles up before a server that
+// gets no core. Work that keeps the thread from others takes longer than this.
+const GUARD_MS = 5;
 
 const CORES = await allowedCores();
 
@@ -41,14 +46,16 @@ async function allowedCores(): Promise<readonly number[]> {
   });
 }
 
-/** Starts a program of this folder on one of the allowed cores. */
-function start(core: 0 | 1, file: string, ...args: string[]): Deno.ChildProcess {
+/** Starts a program of this folder, the server on one of the allowed cores and the others on another. */
+function start(file: string, ...args: string[]): Deno.ChildProcess {
   const path = new URL(`./${file}`, import.meta.url).pathname;
   const run = ["run", "--quiet", "--allow-all", "--no-check", "--v8-flags=--expose-gc", path];
   const command = [Deno.execPath(), ...run, ...args];
   const [first, second] = CORES;
   if (first !== undefined && second !== undefined) {
-    command.unshift("taskset", "-c", String(core === 0 ? first : second));
+    command.unshift("taskset", "-c", String(file === SERVER ? first : second));
+    // The good client gets its core when it wants it, if that is allowed.
+    if (file === GOOD_CLIENT) command.unshift("nice", "-n", "-20");
   }
   const [program = "", ...rest] = command;
   return new Deno.Command(program, {
@@ -56,12 +63,12 @@ function start(core: 0 | 1, file: string, ...args: string[]): Deno.ChildProcess 
     stdin: "piped",
     stdout: "piped",
     stderr: "inherit",
+    env: TURN_ENVIRONMENT,
   }).spawn();
 }
 
 async function end(child: Deno.ChildProcess): Promise<void> {
-  child.kill("SIGKILL");
-  await child.status;
+  await endChild(child, "SIGKILL");
   await child.stdin.close().catch(() => {});
 }
 
@@ -72,7 +79,7 @@ class GoodClient implements AsyncDisposable {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
 
   constructor(port: number) {
-    this.#child = start(0, "rpc_attack_client.ts", String(port));
+    this.#child = start(GOOD_CLIENT, String(port));
     this.#lines = this.#child.stdout.pipeThrough(new TextDecoderStream())
       .pipeThrough(new TextLineStream()).getReader();
     this.#writer = this.#child.stdin.getWriter();
@@ -107,7 +114,7 @@ interface Target {
 }
 
 async function withTarget(run: (target: Target) => Promise<void>): Promise<void> {
-  const child = start(0, "rpc_attack_server.ts");
+  const child = start(SERVER);
   const reader = child.stdout.getReader();
   const { value } = await reader.read();
   const port = Number(new TextDecoder().decode(value));
@@ -147,7 +154,7 @@ async function memoryBack({ port, good }: Target, before: number): Promise<numbe
 
 /** Runs an attack and passes on what it prints. */
 async function attack(name: string, port: number): Promise<void> {
-  const child = start(1, "rpc_attacks.ts", name, String(port));
+  const child = start(ATTACKER, name, String(port));
   await child.stdin.close();
   const { success, stdout } = await child.output();
   const printed = new TextDecoder().decode(stdout).trimEnd();
@@ -169,17 +176,18 @@ for (const name of Object.keys(ATTACKS)) {
       const before = await usedMemory(target.port);
       const during = await good.call(attack(name, target.port));
       const after = await memoryBack(target, before);
-      const ms = (of: "p99Ms" | "ownP99Ms") =>
+      const ms = (of: "p99Ms" | "servedP99Ms") =>
         `${during[of].toFixed(2)} ms, idle ${idle[of].toFixed(2)} ms`;
       console.log(
-        `${name}: ${during.calls} good calls, own p99 ${ms("ownP99Ms")}; by the clock ` +
+        `${name}: ${during.calls} good calls, p99 at the server ${
+          ms("servedP99Ms")
+        }; by the clock ` +
           `${ms("p99Ms")}; used ${mib(before)} then ${mib(after)} MiB`,
       );
-      const limitMs = Math.max(3 * idle.ownP99Ms, GUARD_MS);
-      // There is nothing to compare where the system keeps no account of a thread.
+      const limitMs = Math.max(3 * idle.servedP99Ms, GUARD_MS);
       assert.ok(
-        !(during.ownP99Ms > limitMs),
-        `the server's thread took ${ms("ownP99Ms")} for a good call`,
+        during.servedP99Ms <= limitMs,
+        `a good call waits for ${ms("servedP99Ms")} at the server`,
       );
       assert.ok(after <= before * 1.1, `memory stays at ${mib(after)} MiB, it was ${mib(before)}`);
     });
