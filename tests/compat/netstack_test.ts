@@ -53,6 +53,7 @@ async function withMachines(
     log: silentLogger,
   });
   let child: Deno.ChildProcess | undefined;
+  let ask: ReturnType<typeof lineClient> | undefined;
   try {
     const build = await new Deno.Command("go", {
       args: ["build", "-o", program, "."],
@@ -70,13 +71,14 @@ async function withMachines(
       await tunnel.peers.put(address, { publicKey, allowedIp: address });
     }
     child = new Deno.Command(program, { stdin: "piped", stdout: "piped" }).spawn();
-    const ask = lineClient(child);
+    ask = lineClient(child);
     await ask(configs);
     await use(tunnel, { addresses: configs.map(({ address }) => address), run: ask });
     await ask(undefined);
   } catch (error) {
     // It would wait for more to do for ever.
     if (child !== undefined) await endChild(child, "SIGKILL");
+    await ask?.(undefined);
     throw error;
   } finally {
     await child?.status;
@@ -85,13 +87,17 @@ async function withMachines(
   }
 }
 
+/** Below those that the machines' TCP takes for what it dials: each of them may be in use. */
+const ECHO_PORT = 8000;
+
 /** Asks in JSON lines and wants "ok"; `undefined` ends the conversation. */
 function lineClient(child: Deno.ChildProcess): (request: unknown) => Promise<void> {
   const writer = child.stdin.getWriter();
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   return async (request) => {
     if (request === undefined) {
-      await writer.close();
+      // Machines that are gone have closed it.
+      await writer.close().catch(() => {});
       await reader.cancel();
       return;
     }
@@ -130,7 +136,7 @@ async function whileEchoing(
 
 /** Sends data to a machine that echoes, over a new connection. */
 async function exchangeWith(tunnel: Tunnel, address: string, data: Uint8Array): Promise<void> {
-  const client = await tunnel.net.dial(address, 50_000);
+  const client = await tunnel.net.dial(address, ECHO_PORT);
   try {
     await exchange(client, data);
   } finally {
@@ -150,7 +156,7 @@ Deno.test({
         () => run({ kind: "send", address: SERVER_ADDRESS, port: 8091, bytes }),
       );
       assert.deepEqual([...who], [address]);
-      await run({ kind: "listen", port: 50_000 });
+      await run({ kind: "listen", port: ECHO_PORT });
       await exchangeWith(tunnel, address, pattern(bytes));
     }),
 });
@@ -166,7 +172,7 @@ Deno.test({
         () => run({ kind: "send", address: SERVER_ADDRESS, port: 8091, bytes: 65_536 }),
       );
       assert.deepEqual(who, new Set(addresses));
-      await run({ kind: "listen", port: 50_000 });
+      await run({ kind: "listen", port: ECHO_PORT });
       await Promise.all(addresses.map((address) => exchangeWith(tunnel, address, pattern(10_000))));
       const stats = await tunnel.peers.stats();
       assert.ok([...stats.values()].every(({ lastHandshakeMs }) => lastHandshakeMs > 0));

@@ -50,7 +50,7 @@ if (command === "echo") {
   print(String(tunnel.port));
   const input = new Uint8Array(1);
   while (await Deno.stdin.read(input) !== null) {
-    await sendAndCheck(await tunnel.net.dial(third, 50_000), Number(fourth));
+    await sendAndCheck(await tunnel.net.dial(third, 8000), Number(fourth));
   }
   listener.close();
   await tunnel.close();

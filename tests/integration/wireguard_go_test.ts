@@ -88,11 +88,11 @@ async function sendFromPeer(tunnel: Tunnel, peer: Peer): Promise<void> {
 
 /** We send to the peer and check what comes back. */
 async function sendToPeer(tunnel: Tunnel, peer: Peer): Promise<void> {
-  const child = program(peer, "echo", "50000").spawn();
+  const child = program(peer, "echo", "8000").spawn();
   try {
     const output = child.stdout.getReader();
     assert.equal(new TextDecoder().decode((await output.read()).value), "ready\n");
-    const client = await tunnel.net.dial(MACHINE_ADDRESS, 50_000);
+    const client = await tunnel.net.dial(MACHINE_ADDRESS, 8000);
     await Promise.all([readPattern(client, SIZE), writePattern(client, SIZE)]);
     client.close();
     output.releaseLock();
@@ -176,7 +176,7 @@ Deno.test({
         const sent = await program(peer, "send", SERVER_ADDRESS, "8091", size).output();
         assert.ok(sent.success, new TextDecoder().decode(sent.stderr));
         assertSteady(new TextDecoder().decode(sent.stdout), LARGE_SIZE);
-        const echoing = program(peer, "echo", "50000").spawn();
+        const echoing = program(peer, "echo", "8000").spawn();
         const ready = echoing.stdout.getReader();
         assert.equal(new TextDecoder().decode((await ready.read()).value), "ready\n");
         ready.releaseLock();
