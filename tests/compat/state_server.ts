@@ -96,6 +96,7 @@ const listener = listenTcp({
   port: Number(values.address.slice(colon + 1)),
 });
 const server = createRpcServer({ services: [createStateService(state)], log });
+log.info("listening", { address: `127.0.0.1:${listener.port}` });
 /**
  * Starts to measure how long the event loop is held up; returns what tells it.
  *

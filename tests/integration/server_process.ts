@@ -196,15 +196,30 @@ async function readLines(stream: ReadableStream<Uint8Array>, lines: string[]): P
 
 /** A port that nobody listens on at this moment. */
 export function freeTcpPort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return listener.addr.port;
+  return freePort((port) => Deno.listen({ hostname: "127.0.0.1", port }));
 }
 
 function freeUdpPort(): number {
-  const socket = Deno.listenDatagram({ transport: "udp", hostname: "127.0.0.1", port: 0 });
-  const { port } = socket.addr as Deno.NetAddr;
-  socket.close();
-  return port;
+  return freePort((port) => Deno.listenDatagram({ transport: "udp", hostname: "127.0.0.1", port }));
+}
+
+// Below those that the system gives to whoever asks for any, and above those of well-known services:
+// none of the thousands that other tests dial from or listen on for a moment.
+const FIRST_PORT = 10_000;
+const LAST_PORT = 32_767;
+
+function freePort(listen: (port: number) => { close(): void }): number {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const [random = 0] = crypto.getRandomValues(new Uint32Array(1));
+    const port = FIRST_PORT + random % (LAST_PORT - FIRST_PORT + 1);
+    try {
+      listen(port).close();
+      return port;
+    } catch (error) {
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+  }
+  throw new Error("No port is free");
 }
 
 /** Between two looks at something that cannot be watched, in ms. */
