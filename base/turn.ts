@@ -17,8 +17,8 @@ export const TURN_ENVIRONMENT = { DENO_TOKIO_EVENT_INTERVAL: "1" } as const;
 
 /**
  * Takes {@linkcode TURN_ENVIRONMENT} out of the environment, and returns what was missing of it as one
- * would set it, empty when nothing was. The threads that a server starts talk to it and to one socket;
- * a look at all sockets in each turn would only cost them time: the tunnel's half as much again.
+ * would set it, empty when nothing was. The threads that a server starts talk to it and to one socket
+ * that they ask by themselves; a look at the runtime's sockets in each turn would bring them nothing.
  */
 export function takeTurnEnvironment(): string {
   const pairs = Object.entries(TURN_ENVIRONMENT);

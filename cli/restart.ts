@@ -9,6 +9,10 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
+import { openCLibrary } from "../base/c_library.ts";
+import { codeOf } from "../base/errors.ts";
+
 const SYMBOLS = {
   open: { parameters: ["buffer", "i32"], result: "i32" },
   read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
@@ -18,55 +22,53 @@ const SYMBOLS = {
 
 type Library = Deno.DynamicLibrary<typeof SYMBOLS>["symbols"];
 
-/** glibc, then musl on both processors. */
-const LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
-
 const PIECE_BYTES = 64 * 1024;
+const ADDRESS_BYTES = 8;
 
 function openLibrary(): Library | undefined {
-  for (const name of LIBRARIES) {
-    try {
-      return Deno.dlopen(name, SYMBOLS).symbols;
-    } catch { /* The next one may be there. */ }
+  try {
+    return openCLibrary(SYMBOLS).symbols;
+  } catch (error) {
+    if (codeOf(error) === "unsupported") return undefined;
+    throw error;
   }
-  return undefined;
 }
 
 /**
- * Reads what the kernel shows of the process; empty when that is impossible. The runtime itself reads
- * it only for who may do everything.
+ * Reads what the kernel shows of the process: texts that each end with a zero byte; `undefined` when
+ * that is impossible. The runtime itself reads it only for who may do everything.
  */
-function readProcess(library: Library, what: "cmdline" | "environ"): Uint8Array<ArrayBuffer> {
+function readProcess(library: Library, what: "cmdline" | "environ"): Uint8Array | undefined {
   const file = library.open(new TextEncoder().encode(`/proc/self/${what}\0`), 0);
-  const piece = new Uint8Array(PIECE_BYTES);
-  const bytes: number[] = [];
-  for (;;) {
-    const count = Number(library.read(file, piece, BigInt(piece.length)));
-    if (count <= 0) break;
-    bytes.push(...piece.subarray(0, count));
-  }
+  if (file < 0) return undefined;
+  const pieces: Uint8Array[] = [];
+  let count: number;
+  do {
+    const piece = new Uint8Array(PIECE_BYTES);
+    count = Number(library.read(file, piece, BigInt(PIECE_BYTES)));
+    if (count > 0) pieces.push(piece.subarray(0, count));
+  } while (count > 0);
   library.close(file);
-  return new Uint8Array(bytes);
+  return count < 0 ? undefined : Buffer.concat(pieces);
 }
 
-/** Texts as the kernel shows them: each ends with a zero byte. */
-function splitTexts(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
-  const texts: Uint8Array<ArrayBuffer>[] = [];
-  for (let start = 0, end = 0; start < bytes.length; start = end) {
-    const zero = bytes.indexOf(0, start);
-    end = zero < 0 ? bytes.length : zero + 1;
-    texts.push(bytes.slice(start, end));
+/**
+ * Texts as C takes a list of them: their addresses, a null, and in the same memory, so that it lives
+ * as long, the texts themselves.
+ */
+function listOf(texts: Uint8Array): Uint8Array<ArrayBuffer> {
+  const starts = [0, ...[...texts.entries()].flatMap(([at, byte]) => byte === 0 ? [at + 1] : [])];
+  // The last zero begins no text.
+  starts.pop();
+  const textsAt = (starts.length + 1) * ADDRESS_BYTES;
+  const list = new Uint8Array(textsAt + texts.length);
+  list.set(texts, textsAt);
+  const base = Deno.UnsafePointer.value(Deno.UnsafePointer.of(list)) + BigInt(textsAt);
+  const view = new DataView(list.buffer);
+  for (const [index, start] of starts.entries()) {
+    view.setBigUint64(index * ADDRESS_BYTES, base + BigInt(start), true);
   }
-  return texts;
-}
-
-/** Texts as C takes them: addresses with a null after the last. */
-function addressesOf(texts: readonly Uint8Array<ArrayBuffer>[]): BigUint64Array<ArrayBuffer> {
-  const addresses = new BigUint64Array(texts.length + 1);
-  for (const [at, text] of texts.entries()) {
-    addresses[at] = Deno.UnsafePointer.value(Deno.UnsafePointer.of(text));
-  }
-  return addresses;
+  return list;
 }
 
 /**
@@ -76,17 +78,15 @@ function addressesOf(texts: readonly Uint8Array<ArrayBuffer>[]): BigUint64Array<
  */
 export function restartWith(variables: Readonly<Record<string, string>>): void {
   const missing = Object.entries(variables).filter(([name]) => Deno.env.get(name) === undefined);
-  const isAllowed = Deno.build.os === "linux" &&
-    Deno.permissions.querySync({ name: "ffi" }).state === "granted";
-  if (missing.length === 0 || !isAllowed) return;
+  if (missing.length === 0) return;
   const library = openLibrary();
   if (library === undefined) return;
-  const encoder = new TextEncoder();
-  const args = splitTexts(readProcess(library, "cmdline"));
-  if (args.length === 0) return;
+  const args = readProcess(library, "cmdline");
   // As it was at the start; the runtime changes its own copy.
-  const environment = splitTexts(readProcess(library, "environ"));
-  for (const pair of missing) environment.push(encoder.encode(`${pair.join("=")}\0`));
+  const environment = readProcess(library, "environ");
+  if (args === undefined || environment === undefined) return;
+  const encoder = new TextEncoder();
+  const added = encoder.encode(missing.map((pair) => `${pair.join("=")}\0`).join(""));
   const path = encoder.encode(`${Deno.execPath()}\0`);
-  library.execve(path, addressesOf(args), addressesOf(environment));
+  library.execve(path, listOf(args), listOf(Buffer.concat([environment, added])));
 }

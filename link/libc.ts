@@ -7,6 +7,7 @@
  * @module
  */
 
+import { openCLibrary } from "../base/c_library.ts";
 import { CodedError } from "../base/errors.ts";
 
 const SYMBOLS = {
@@ -32,33 +33,13 @@ const SYMBOLS = {
 /** The library. */
 export type Libc = Deno.DynamicLibrary<typeof SYMBOLS>;
 
-/** glibc, then musl on both processors. */
-const NAMES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
-
 /**
  * Opens the library.
  *
  * @throws CodedError `unsupported` when the program may not, or there is none.
  */
 export function openLibc(): Libc {
-  if (Deno.build.os !== "linux") {
-    throw new CodedError("unsupported", "Cannot call the C library: that needs Linux");
-  }
-  if (Deno.permissions.querySync({ name: "ffi" }).state !== "granted") {
-    throw new CodedError(
-      "unsupported",
-      "Cannot call the C library: the program runs without --allow-ffi",
-    );
-  }
-  let cause: unknown;
-  for (const name of NAMES) {
-    try {
-      return Deno.dlopen(name, SYMBOLS);
-    } catch (error) {
-      cause = error;
-    }
-  }
-  throw new CodedError("unsupported", "Cannot open the C library", { cause });
+  return openCLibrary(SYMBOLS);
 }
 
 const ERRNO = new Int32Array(1);

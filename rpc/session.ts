@@ -278,10 +278,11 @@ export class Session {
       this.writer.goaway(this.#dispatch.lastPeerStreamId, error.code, error.message);
       this.#windDown.start();
     }
-    const reason = error ?? new Error("The connection was closed");
+    let reason = error;
     for (const stream of [...this.streams.values()]) {
       this.streams.delete(stream.id);
       stream.release();
+      reason ??= new Error("The connection was closed");
       stream.events.onReset(Http2Code.Cancel, reason);
     }
     this.#line.clear();

@@ -158,7 +158,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     const readOne = async (): Promise<void> => {
       const peer = await RawPeer.dial(port, settings([Setting.InitialWindowSize, 1]));
       await peer.send(request(1, LARGE), message(1, new Uint8Array(0), true));
-      for (let at = 0; at < 10; at++) {
+      for (let at = 0; at < 100; at++) {
         if (await peer.find(Frame.Data, 1) === undefined) break;
         await peer.send(frame(Frame.WindowUpdate, 0, 1, word(1)));
       }
