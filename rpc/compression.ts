@@ -70,7 +70,8 @@ export async function decompressSlowly(bytes: Uint8Array, maxBytes: number): Pro
       length += piece.length;
       if (length > maxBytes) throw tooLarge(maxBytes);
       pieces.push(piece);
-      await lineTurn();
+      const turn = lineTurn();
+      if (turn !== undefined) await turn;
     }
   } catch (cause) {
     throw cause instanceof CodedError ? cause : notGzip(cause);

@@ -142,7 +142,8 @@ export async function serveHttp1(
       timer = coarseWheel.schedule(limits.writeStallMs, () => stream.close());
       const keepAlive = await answerHead(stream, head, routes);
       if (!keepAlive) return await lingerClose(stream, reader);
-      await lineTurn();
+      const turn = lineTurn();
+      if (turn !== undefined) await turn;
     }
   } catch {
     // The peer went away or was too slow; there is nobody to tell.

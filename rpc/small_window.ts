@@ -66,6 +66,6 @@ export class SmallWindow {
     if (this.#timer !== timer) return;
     this.#timer = undefined;
     this.#hasPassed = true;
-    this.#onMoment();
+    this.#session.protect(this.#onMoment);
   }
 }
