@@ -21,10 +21,12 @@ import type { Outbox } from "./outbox.ts";
 
 const encoder = new TextEncoder();
 
-/** Writes all frames but those with data. */
+/** Writes the frames of a connection. */
 export class FrameWriter {
   readonly #outbox: Outbox;
   readonly #hpack: HpackEncoder;
+  #dataId = 0;
+  #dataFrameAt = 0;
 
   constructor(outbox: Outbox, headerTableBytes: number) {
     this.#outbox = outbox;
@@ -70,6 +72,36 @@ export class FrameWriter {
     }
   }
 
+  /**
+   * Makes room for `bytes` of a stream's data and returns the offset in the outbox's buffer to write
+   * them to. They join the frame before them if that is of the same stream, has not left yet and has
+   * room: for a reader a frame costs more than its bytes.
+   */
+  beginData(id: number, bytes: number): number {
+    const outbox = this.#outbox;
+    const frameAt = outbox.openFrameAt;
+    if (frameAt >= 0 && this.#dataId === id) {
+      const joined = outbox.length - frameAt - FRAME_HEADER_BYTES + bytes;
+      if (joined <= DEFAULT_FRAME_BYTES) {
+        this.#dataFrameAt = frameAt;
+        return outbox.reserve(bytes);
+      }
+    }
+    this.#dataId = id;
+    this.#dataFrameAt = outbox.reserve(FRAME_HEADER_BYTES + bytes);
+    return this.#dataFrameAt + FRAME_HEADER_BYTES;
+  }
+
+  /** Ends what {@linkcode beginData} began; the data were written up to `end`. */
+  endData(end: number, endStream: boolean): void {
+    const outbox = this.#outbox;
+    const at = this.#dataFrameAt;
+    const length = end - at - FRAME_HEADER_BYTES;
+    const flags = endStream ? Flag.EndStream : 0;
+    putFrameHeader(outbox.buffer, at, length, Frame.Data, flags, this.#dataId);
+    outbox.commit(end, at);
+  }
+
   /** Writes an empty DATA frame that ends a stream. */
   endOfStream(id: number): void {
     this.#frame(Frame.Data, Flag.EndStream, id, NOTHING);
@@ -109,7 +141,11 @@ export class FrameWriter {
 
   /** Answers a PING with its own payload. */
   pong(payload: Uint8Array): void {
-    this.#frame(Frame.Ping, Flag.Ack, 0, payload);
+    const outbox = this.#outbox;
+    const at = outbox.reserve(FRAME_HEADER_BYTES + payload.length);
+    const to = putFrameHeader(outbox.buffer, at, payload.length, Frame.Ping, Flag.Ack, 0);
+    outbox.buffer.set(payload, to);
+    outbox.commitLazily(to + payload.length);
   }
 
   /** Writes a GOAWAY frame. */

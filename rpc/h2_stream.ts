@@ -9,16 +9,7 @@
  * @module
  */
 
-import {
-  DEFAULT_FRAME_BYTES,
-  Flag,
-  Frame,
-  FRAME_HEADER_BYTES,
-  Http2Code,
-  MAX_WINDOW_BYTES,
-  putFrameHeader,
-  putUint32,
-} from "./frames.ts";
+import { DEFAULT_FRAME_BYTES, Http2Code, MAX_WINDOW_BYTES, putUint32 } from "./frames.ts";
 import type { HeaderBlock } from "./hpack_decoder.ts";
 import type { HeaderTemplate } from "./hpack_encoder.ts";
 import type { Session } from "./session.ts";
@@ -42,9 +33,14 @@ export interface StreamEvents {
 /** A message or body that waits to be sent; `flag` is the gRPC prefix's first byte, -1 without prefix. */
 interface Piece {
   readonly flag: number;
-  readonly bytes: Uint8Array;
+  readonly parts: readonly Uint8Array[];
+  /** Length of all parts. */
+  readonly size: number;
   /** Next byte to send; negative while the prefix is not sent yet. */
   at: number;
+  /** The part that it is in, and where in it. */
+  part: number;
+  partAt: number;
 }
 
 interface EndOfStream {
@@ -100,7 +96,7 @@ export class H2Stream {
   get frameBytes(): number {
     const piece = this.#queue?.[0];
     if (piece === undefined) return 0;
-    return Math.min(DEFAULT_FRAME_BYTES, this.sendWindow, piece.bytes.length - piece.at);
+    return Math.min(DEFAULT_FRAME_BYTES, this.sendWindow, piece.size - piece.at);
   }
 
   /** The session that it belongs to. */
@@ -144,35 +140,27 @@ export class H2Stream {
    */
   send(flag: number, bytes: Uint8Array, end = false): void {
     if (this.closed || this.localEnded || this.#end !== undefined) return;
-    const session = this.#session;
-    const prefix = flag < 0 ? 0 : PREFIX_BYTES;
-    const total = prefix + bytes.length;
-    if (
-      this.#queue === undefined && total <= DEFAULT_FRAME_BYTES && total <= this.sendWindow &&
-      total <= session.sendWindow && session.hasRoom
-    ) {
-      const { outbox } = session;
-      const at = outbox.reserve(FRAME_HEADER_BYTES + total);
-      const { buffer } = outbox;
-      let to = putFrameHeader(buffer, at, total, Frame.Data, end ? Flag.EndStream : 0, this.id);
-      if (prefix > 0) {
-        buffer[to] = flag;
-        to = putUint32(buffer, to + 1, bytes.length);
-      }
-      buffer.set(bytes, to);
-      outbox.commit(to + bytes.length);
-      this.sendWindow -= total;
-      session.sendWindow -= total;
-      session.noteSent();
-      if (end) this.#endLocal();
+    if (this.#fits(flag, bytes.length)) {
+      const at = this.#beginNow(flag, bytes.length);
+      this.#session.outbox.buffer.set(bytes, at);
+      this.#endNow(flag, bytes.length, at + bytes.length, end);
       return;
     }
-    const piece = { flag, bytes, at: -prefix };
-    session.account.noteUnsent(bytes.length);
-    if (this.#queue === undefined) this.#queue = [piece];
-    else this.#queue.push(piece);
     if (end) this.#end = { template: undefined, fields: undefined };
-    session.lineUp(this);
+    this.#enqueue(flag, [bytes], bytes.length);
+  }
+
+  /** Sends one gRPC message that comes in pieces of `size` bytes in all; see {@linkcode send}. */
+  sendParts(flag: number, parts: readonly Uint8Array[], size: number): void {
+    if (this.closed || this.localEnded || this.#end !== undefined) return;
+    if (!this.#fits(flag, size)) return this.#enqueue(flag, parts, size);
+    let at = this.#beginNow(flag, size);
+    const { buffer } = this.#session.outbox;
+    for (const part of parts) {
+      buffer.set(part, at);
+      at += part.length;
+    }
+    this.#endNow(flag, size, at, false);
   }
 
   /** A promise that settles when what was sent has left the queue, `undefined` when it has. */
@@ -196,7 +184,7 @@ export class H2Stream {
     const session = this.#session;
     const allowed = Math.min(DEFAULT_FRAME_BYTES, this.sendWindow, session.sendWindow);
     const piece = queue[0] as Piece;
-    const left = piece.bytes.length - piece.at;
+    const left = piece.size - piece.at;
     if (allowed <= 0 && left > 0) {
       if (this.blockedSinceMs === 0) this.blockedSinceMs = performance.now();
       return false;
@@ -253,13 +241,48 @@ export class H2Stream {
   /** Lets go of everything; called when the session drops it. */
   release(): void {
     this.closed = true;
-    for (const { bytes, at } of this.#queue ?? []) {
-      this.#session.account.noteUnsent(Math.max(0, at) - bytes.length);
+    for (const { size, at } of this.#queue ?? []) {
+      this.#session.account.noteUnsent(Math.max(0, at) - size);
     }
     this.#queue = undefined;
     this.#end = undefined;
     this.#smallWindow?.stop();
     this.#settleReady();
+  }
+
+  /** Whether so much goes into one frame that all windows allow at once. */
+  #fits(flag: number, size: number): boolean {
+    const total = size + (flag < 0 ? 0 : PREFIX_BYTES);
+    const session = this.#session;
+    return this.#queue === undefined && total <= DEFAULT_FRAME_BYTES && total <= this.sendWindow &&
+      total <= session.sendWindow && session.hasRoom;
+  }
+
+  /** Begins to send what {@linkcode #fits}; returns the offset for it in the outbox's buffer. */
+  #beginNow(flag: number, size: number): number {
+    const { writer, outbox } = this.#session;
+    if (flag < 0) return writer.beginData(this.id, size);
+    const at = writer.beginData(this.id, PREFIX_BYTES + size);
+    outbox.buffer[at] = flag;
+    return putUint32(outbox.buffer, at + 1, size);
+  }
+
+  #endNow(flag: number, size: number, at: number, end: boolean): void {
+    const session = this.#session;
+    const total = size + (flag < 0 ? 0 : PREFIX_BYTES);
+    session.writer.endData(at, end);
+    this.sendWindow -= total;
+    session.sendWindow -= total;
+    session.noteSent();
+    if (end) this.#endLocal();
+  }
+
+  #enqueue(flag: number, parts: readonly Uint8Array[], size: number): void {
+    const piece = { flag, parts, size, at: flag < 0 ? 0 : -PREFIX_BYTES, part: 0, partAt: 0 };
+    this.#session.account.noteUnsent(size);
+    if (this.#queue === undefined) this.#queue = [piece];
+    else this.#queue.push(piece);
+    this.#session.lineUp(this);
   }
 
   #isWorthwhile(): boolean {
@@ -289,26 +312,38 @@ export class H2Stream {
 
   #putFrame(piece: Piece, count: number, ends: boolean): void {
     const session = this.#session;
-    const { outbox } = session;
-    const at = outbox.reserve(FRAME_HEADER_BYTES + count);
-    const { buffer } = outbox;
-    let to = putFrameHeader(buffer, at, count, Frame.Data, ends ? Flag.EndStream : 0, this.id);
+    let to = session.writer.beginData(this.id, count);
+    const { buffer } = session.outbox;
     let left = count;
     while (piece.at < 0 && left > 0) {
       // The prefix byte by byte, because a window may end inside of it.
       const index = piece.at + PREFIX_BYTES;
-      buffer[to++] = index === 0
-        ? piece.flag
-        : piece.bytes.length >>> (8 * (PREFIX_BYTES - 1 - index));
+      buffer[to++] = index === 0 ? piece.flag : piece.size >>> (8 * (PREFIX_BYTES - 1 - index));
       piece.at++;
       left--;
     }
-    if (left > 0) buffer.set(piece.bytes.subarray(piece.at, piece.at + left), to);
+    if (left > 0) copyParts(piece, buffer, to, left);
     piece.at += left;
     session.account.noteUnsent(-left);
-    outbox.commit(to + left);
+    session.writer.endData(to + left, ends);
     this.sendWindow -= count;
     session.sendWindow -= count;
     session.noteSent();
+  }
+}
+
+/** Copies the next `count` bytes of a piece. */
+function copyParts(piece: Piece, buffer: Uint8Array, at: number, count: number): void {
+  for (let left = count; left > 0;) {
+    const part = piece.parts[piece.part] as Uint8Array;
+    const taken = Math.min(left, part.length - piece.partAt);
+    const isWhole = taken === part.length;
+    buffer.set(isWhole ? part : part.subarray(piece.partAt, piece.partAt + taken), at);
+    at += taken;
+    left -= taken;
+    piece.partAt += taken;
+    if (piece.partAt < part.length) return;
+    piece.part++;
+    piece.partAt = 0;
   }
 }

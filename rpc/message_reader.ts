@@ -8,6 +8,7 @@
  * @module
  */
 
+import type { Slab } from "../base/slab.ts";
 import type { Session } from "./session.ts";
 import { Code } from "./status.ts";
 
@@ -34,6 +35,7 @@ const GROWTH = 32;
 export class MessageReader {
   readonly #session: Session;
   readonly #maxBytes: number;
+  readonly #slab: Slab | undefined;
   #prefix: Uint8Array | undefined;
   #prefixLength = 0;
   #compressed = false;
@@ -41,8 +43,10 @@ export class MessageReader {
   #body: Uint8Array | undefined;
   #bodyLength = 0;
 
-  constructor(session: Session) {
+  /** @param slab Where short messages are cut from that nobody keeps for long. */
+  constructor(session: Session, slab?: Slab) {
     this.#session = session;
+    this.#slab = slab;
     this.#maxBytes = session.limits.maxMessageBytes;
   }
 
@@ -74,7 +78,8 @@ export class MessageReader {
       const count = Math.min(missing, end - at);
       if (count === missing && this.#body === undefined) {
         this.#wanted = -1;
-        target.onMessage(buffer.slice(at, at + count), this.#compressed);
+        const message = this.#slab?.copy(buffer, at, at + count) ?? buffer.slice(at, at + count);
+        target.onMessage(message, this.#compressed);
       } else {
         const fault = this.#append(buffer, at, count);
         if (fault !== undefined) return fault;

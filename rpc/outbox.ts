@@ -31,12 +31,15 @@ export class Outbox {
   buffer: Uint8Array = EMPTY;
   /** Bytes gathered and not yet given to the stream. */
   length = 0;
+  /** Where the header of a frame is in {@linkcode buffer} that more may be added to; -1 for none. */
+  openFrameAt = -1;
   #sending: Uint8Array | undefined;
   #sendingAt = 0;
   #sendingEnd = 0;
   #onSettled: (() => void) | undefined;
   readonly #streak = new Streak();
   #scheduled = false;
+  #isLazy = false;
   #closed = false;
   #finish: { promise: Promise<void>; resolve: () => void } | undefined;
   #corked = 0;
@@ -65,13 +68,28 @@ export class Outbox {
     return this.length;
   }
 
-  /** Takes what was written up to `end` and sees to it that it leaves soon. */
-  commit(end: number): void {
+  /**
+   * Takes what was written up to `end` and sees to it that it leaves soon. `openFrameAt` is for what
+   * more may be added to.
+   */
+  commit(end: number, openFrameAt = -1): void {
     if (this.#closed) return;
     this.length = end;
+    this.openFrameAt = openFrameAt;
+    this.#isLazy = false;
     if (this.#scheduled || this.#corked > 0 || this.#sending !== undefined) return;
     this.#scheduled = true;
     queueMicrotask(this.#flushScheduled);
+  }
+
+  /** The same for what nobody waits for: what else this turn makes leaves in the same write. */
+  commitLazily(end: number): void {
+    if (this.#closed) return;
+    if (this.length > 0 && !this.#isLazy) return this.commit(end);
+    this.#isLazy = true;
+    this.length = end;
+    this.openFrameAt = -1;
+    if (this.#corked === 0) this.#flushLater();
   }
 
   /** Holds writes back until the matching {@linkcode uncork}. */
@@ -81,11 +99,14 @@ export class Outbox {
 
   /** Ends a {@linkcode cork} and writes what gathered. */
   uncork(): void {
-    if (--this.#corked === 0) this.flush();
+    if (--this.#corked > 0) return;
+    if (this.#isLazy) this.#flushLater();
+    else this.flush();
   }
 
   /** Writes what gathered, unless a write is on its way; then that goes on with it. */
   flush(): void {
+    this.#isLazy = false;
     if (this.#closed || this.#sending !== undefined) return;
     if (this.length === 0) {
       this.#finish?.resolve();
@@ -96,6 +117,7 @@ export class Outbox {
     this.#sendingEnd = this.length;
     this.buffer = EMPTY;
     this.length = 0;
+    this.openFrameAt = -1;
     this.#write();
   }
 
@@ -117,6 +139,7 @@ export class Outbox {
     this.#closed = true;
     this.buffer = EMPTY;
     this.length = 0;
+    this.openFrameAt = -1;
     this.#finish?.resolve();
     this.#stream.close();
   }
@@ -128,6 +151,12 @@ export class Outbox {
   settled(): Promise<void> | undefined {
     if (this.#sending === undefined) return undefined;
     return new Promise((resolve) => this.#onSettled = resolve);
+  }
+
+  #flushLater(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => queueMicrotask(this.#flushScheduled));
   }
 
   readonly #flushScheduled = (): void => {

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { Slab } from "../base/slab.ts";
 import { decompressSlowly, decompressUsual, MAX_GROWTH } from "./compression.ts";
 import type { H2Stream } from "./h2_stream.ts";
 import { MessageQueue, type QueueOwner } from "./message_queue.ts";
@@ -28,6 +29,9 @@ export interface IntakeEvents {
 
 // Smaller requests of unary calls are bounded well enough by the number of streams.
 const HELD_BYTES = 16 * 1024;
+
+/** A unary call is over soon, while one with a stream may keep its request. */
+const unaryRequests = new Slab();
 
 const TOO_MANY: MessageFault = {
   code: Code.ResourceExhausted,
@@ -82,7 +86,10 @@ export class RequestIntake implements MessageTarget, QueueOwner<Uint8Array> {
 
   /** Takes body bytes of the stream. */
   data(buffer: Uint8Array, start: number, end: number): void {
-    const reader = this.#reader ??= new MessageReader(this.#stream.session);
+    const reader = this.#reader ??= new MessageReader(
+      this.#stream.session,
+      this.#awaitsEnd ? unaryRequests : undefined,
+    );
     const fault = reader.feed(buffer, start, end, this);
     if (this.#queuedBytes > this.#stream.session.limits.streamWindowBytes) {
       this.#owedBytes += end - start;

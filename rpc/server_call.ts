@@ -8,6 +8,7 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
 import { CodedError } from "../base/errors.ts";
 import type { CallEnvironment } from "./call_observer.ts";
 import type { CallSpan } from "./call_tracing.ts";
@@ -171,6 +172,15 @@ export class ServerCall implements CallContext, StreamEvents, MessageSink, Intak
     this.sendHeaders();
     if (this.#compressing) this.#stream.send(1, compress(message));
     else this.#stream.send(0, message);
+    this.#environment.observer.messageSent?.(this.#method);
+    return this.#stream.ready();
+  }
+
+  sendParts(parts: readonly Uint8Array[], size: number): Promise<void> | undefined {
+    if (this.#compressing) return this.send(Buffer.concat(parts, size));
+    if (this.#done) return undefined;
+    this.sendHeaders();
+    this.#stream.sendParts(0, parts, size);
     this.#environment.observer.messageSent?.(this.#method);
     return this.#stream.ready();
   }

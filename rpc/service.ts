@@ -63,6 +63,8 @@ export interface MessageSink {
    * sent without waiting leave together.
    */
   send(message: Uint8Array): Promise<void> | undefined;
+  /** Sends one message that comes in pieces, `size` bytes in all, without putting them together. */
+  sendParts(parts: readonly Uint8Array[], size: number): Promise<void> | undefined;
 }
 
 /** A method on bytes. Requests belong to the handler; replies must not change after they are given. */

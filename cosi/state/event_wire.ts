@@ -10,6 +10,7 @@
  */
 
 import { CodedError } from "../../base/errors.ts";
+import { Slab } from "../../base/slab.ts";
 import {
   BYTES,
   fieldSize,
@@ -43,13 +44,16 @@ export interface EventParts {
   readonly error: string | undefined;
 }
 
+/** Events leave the history in the order in which they are encoded. */
+const slab = new Slab();
+
 /** Encodes one event as a whole response. */
 export function encodeEvent({ type, resource, old, bookmark, error }: EventParts): Uint8Array {
   const number = TYPES.indexOf(type);
   const size = resource.length + (number === 0 ? 0 : 2) + (old?.length ?? 0) +
     (error === undefined ? 0 : Math.max(2, stringFieldSize(error))) +
     (bookmark === undefined ? 0 : fieldSize(bookmark.length));
-  const response = new Uint8Array(fieldSize(size));
+  const response = slab.take(fieldSize(size));
   let at = writeFieldHead(response, 0, 1, size);
   response.set(resource, at);
   at += resource.length;
@@ -77,8 +81,17 @@ export function encodeEvent({ type, resource, old, bookmark, error }: EventParts
  * bookmark: head and message together are what {@linkcode encodeEvent} makes, without the copy.
  */
 export function createdHead(message: Uint8Array): Uint8Array {
-  const head = new Uint8Array(1 + varintSize(message.length));
-  writeFieldHead(head, 0, 1, message.length);
+  const { length } = message;
+  return heads[length] ?? makeHead(length);
+}
+
+/** Of short messages, by length: to allocate a few bytes costs more than to copy a resource. */
+const heads: (Uint8Array | undefined)[] = new Array(8192).fill(undefined);
+
+function makeHead(length: number): Uint8Array {
+  const head = new Uint8Array(1 + varintSize(length));
+  writeFieldHead(head, 0, 1, length);
+  if (length < heads.length) heads[length] = head;
   return head;
 }
 

@@ -19,6 +19,8 @@ import type { Watcher } from "./watcher.ts";
 /** Takes the messages of a stream; a promise says when it can take more. */
 export interface Sink {
   send(message: Uint8Array): Promise<void> | undefined;
+  /** The same for a message of `size` bytes in pieces. */
+  sendParts(parts: readonly Uint8Array[], size: number): Promise<void> | undefined;
 }
 
 /** Options of {@linkcode streamWatch}. */
@@ -146,9 +148,12 @@ class WatchStream {
 
   async #sendMany(events: readonly StateEvent[]): Promise<void> {
     if (this.#options.aggregated) return await this.#sendTogether(events);
+    const { sink, encodeParts } = this.#options;
     const slicer = new Slicer();
     for (const event of events) {
-      const pause = this.#send(event) ?? slicer.step();
+      const parts: Uint8Array[] = [];
+      const size = encodeParts(event, parts);
+      const pause = sink.sendParts(parts, size) ?? slicer.step();
       if (pause === undefined) continue;
       await pause;
       if (!this.#isUseful()) return;
@@ -161,20 +166,20 @@ class WatchStream {
     let parts: Uint8Array[] = [];
     let size = 0;
     for (const event of events) {
-      const next: Uint8Array[] = [];
-      const nextSize = encodeParts(event, next);
+      const count = parts.length;
+      const nextSize = encodeParts(event, parts);
       if (size > 0 && size + nextSize > MESSAGE_BYTES) {
-        await sink.send(concatenate(parts, size));
+        const next = parts.splice(count);
+        await sink.sendParts(parts, size);
         if (!this.#isUseful()) return;
-        parts = [];
+        parts = next;
         size = 0;
       }
-      parts.push(...next);
       size += nextSize;
       const pause = slicer.step();
       if (pause !== undefined) await pause;
     }
-    if (parts.length > 0 && this.#isUseful()) await sink.send(concatenate(parts, size));
+    if (parts.length > 0 && this.#isUseful()) await sink.sendParts(parts, size);
   }
 
   /** Whether what is still to be sent can be of use: the watch goes on without a gap. */
@@ -192,16 +197,4 @@ class WatchStream {
     if (error === undefined) this.#resolve();
     else this.#reject(error);
   }
-}
-
-function concatenate(parts: readonly Uint8Array[], size: number): Uint8Array {
-  const [only] = parts;
-  if (only !== undefined && parts.length === 1) return only;
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
