@@ -3,7 +3,7 @@
 /** `batuta serve`: the server. @module */
 
 import { Command } from "commander";
-import { takeTurnEnvironment, TURN_ENVIRONMENT } from "../base/turn.ts";
+import { missingEnvironment, SERVER_ENVIRONMENT, spareThreads } from "../base/environment.ts";
 import { readConfig } from "./config_file.ts";
 import { keepPermissions, permissionsToServe, permissionsWhileServing } from "./permissions.ts";
 import { restartWith } from "./restart.ts";
@@ -30,18 +30,19 @@ export function serveCommand(): Command {
 }
 
 async function serve({ config: path, checkConfig }: ServeOptions): Promise<number> {
-  if (!checkConfig) restartWith(TURN_ENVIRONMENT);
+  if (!checkConfig) restartWith(SERVER_ENVIRONMENT);
   const config = await readConfig(path);
   keepPermissions(permissionsToServe(config));
   if (checkConfig) return 0;
   const { createLogger } = await import("../base/log.ts");
   const log = createLogger({ level: config.log.level });
-  const missing = takeTurnEnvironment();
+  const missing = missingEnvironment();
   if (missing !== "") {
-    log.warn("peers may have to wait while others are busy", {
+    log.warn("peers may have to wait while others are busy, and memory may be kept", {
       reason: `the server was started without ${missing} in its environment`,
     });
   }
+  spareThreads();
   const { startServer } = await import("../server/serve.ts");
   const stop = new AbortController();
   const stopping = stopSignal(stop);

@@ -14,7 +14,7 @@
 
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { TURN_ENVIRONMENT } from "../base/turn.ts";
+import { SERVER_ENVIRONMENT } from "../base/environment.ts";
 import { listFiles, ROOT } from "./tree.ts";
 
 /** One figure of a benchmark. */
@@ -56,7 +56,7 @@ async function runBenchmark(file: string): Promise<Figure[] | undefined> {
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-all", "--no-prompt", file],
     cwd: ROOT,
-    env: { DENO_NO_UPDATE_CHECK: "1", ...TURN_ENVIRONMENT },
+    env: { DENO_NO_UPDATE_CHECK: "1", ...SERVER_ENVIRONMENT },
     stdin: "null",
     stderr: "inherit",
   }).output();

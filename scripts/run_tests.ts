@@ -14,7 +14,7 @@
  * @module
  */
 
-import { TURN_ENVIRONMENT } from "../base/turn.ts";
+import { SERVER_ENVIRONMENT } from "../base/environment.ts";
 import { listFiles, ROOT } from "./tree.ts";
 
 /** Tests in this folder drive peers built with other toolchains. */
@@ -140,7 +140,7 @@ async function runTests(args: readonly string[]): Promise<number> {
     cwd: ROOT,
     // An update check would reach for the network in the middle of the tests, and a backtrace of
     // the runtime would change the standard error that tests compare.
-    env: { DENO_NO_UPDATE_CHECK: "1", RUST_BACKTRACE: "0", ...TURN_ENVIRONMENT },
+    env: { DENO_NO_UPDATE_CHECK: "1", RUST_BACKTRACE: "0", ...SERVER_ENVIRONMENT },
     stdin: "null",
     stdout: "inherit",
     stderr: "inherit",

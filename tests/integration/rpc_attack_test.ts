@@ -14,7 +14,7 @@
  */
 
 import assert from "node:assert/strict";
-import { TURN_ENVIRONMENT } from "../../base/turn.ts";
+import { SERVER_ENVIRONMENT } from "../../base/environment.ts";
 import { type Channel, createChannel } from "../../rpc/client.ts";
 import { dialTcp } from "../../rpc/tcp.ts";
 import { endChild } from "../child_process.ts";
@@ -63,7 +63,7 @@ function start(file: string, ...args: string[]): Deno.ChildProcess {
     stdin: "piped",
     stdout: "piped",
     stderr: "inherit",
-    env: TURN_ENVIRONMENT,
+    env: SERVER_ENVIRONMENT,
   }).spawn();
 }
 
