@@ -113,7 +113,10 @@ export function startDeviceCore<I extends InnerNet>(
   });
   const packets = createPacketRoutes((packet, source) => core.receive(packet, source));
   const inner: I = createInner({ address, core, timers, random, nowMs, defer: turns.defer });
-  const running = bind.run((datagram, source) => core.receive(datagram, source));
+  const running = bind.run(
+    (datagram, source) => core.receive(datagram, source),
+    () => core.isQuiet,
+  );
   const failed = new Promise<never>((_, reject) => running.catch(reject));
   failed.catch(() => {});
   return {

@@ -24,8 +24,12 @@ export interface UdpBind {
   readonly port: number;
   /** What the kernel keeps for us at most; absent when it is the system's default. */
   readonly receiveBufferBytes?: number;
-  /** Hands over everything that comes in until the bind is closed; rejects when it breaks. */
-  run(handler: DatagramHandler): Promise<void>;
+  /**
+   * Hands over everything that comes in until the bind is closed; rejects when it breaks.
+   *
+   * @param mayGather Whether what comes next may wait for a few ms, so that more of it comes together.
+   */
+  run(handler: DatagramHandler, mayGather?: () => boolean): Promise<void>;
   /** Sends a datagram, or drops it when too many wait; its memory may be used again. */
   send(datagram: Uint8Array, endpoint: UdpEndpoint): void;
   close(): void;

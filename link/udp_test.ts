@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { codeOf } from "../base/errors.ts";
+import { loopTurn } from "../base/turn.ts";
 import { assertSame, pattern } from "./testing.ts";
 import { bindUdp, type UdpBind, type UdpEndpoint } from "./udp.ts";
 import { bindServerUdp, bindUdpByLibrary } from "./udp_library.ts";
@@ -206,5 +207,44 @@ Deno.test({
       [3, "127.0.0.1"],
       "Cannot call the C library: the program runs without --allow-ffi",
     ]);
+  },
+});
+
+Deno.test({
+  name: `bindUdpByLibrary() lets what is in no hurry gather${note}`,
+  ignore: !isLinux,
+  fn: async () => {
+    const bind = bindUdpByLibrary("127.0.0.1", 0);
+    let calls = 0;
+    const callOf: number[] = [];
+    let wake = (): void => {};
+    const running = bind.run(() => {
+      // All that one call brought is handed over before the next microtask.
+      if (callOf.at(-1) !== calls) queueMicrotask(() => calls++);
+      callOf.push(calls);
+      wake();
+    }, () => true);
+    const client = Deno.listenDatagram({ transport: "udp", hostname: "127.0.0.1", port: 0 });
+    const address = { transport: "udp", hostname: "127.0.0.1", port: bind.port } as const;
+    const send = async (): Promise<void> => void await client.send(new Uint8Array(1), address);
+    const until = async (count: number): Promise<void> => {
+      while (callOf.length < count) await new Promise<void>((resolve) => wake = resolve);
+    };
+    const late = performance.now() + DEADLINE_MS;
+    // A machine that is busy may take longer between the two than they are waited for.
+    for (let cameTogether = false; !cameTogether;) {
+      assert.ok(performance.now() < late, "two that follow each other never came together");
+      const before = callOf.length;
+      await send();
+      await until(before + 1);
+      await send();
+      await loopTurn();
+      await send();
+      await until(before + 3);
+      cameTogether = callOf[before + 1] === callOf[before + 2];
+    }
+    client.close();
+    bind.close();
+    await running;
   },
 });

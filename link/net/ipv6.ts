@@ -9,6 +9,8 @@
  * @module
  */
 
+import { addressKey } from "../addresses.ts";
+
 /** Size of the header. */
 export const IPV6_HEADER_SIZE = 40;
 /** Offsets of the addresses in the header. */
@@ -58,4 +60,21 @@ export function onesSum(bytes: Uint8Array, from: number, to: number, more = 0): 
   if (i < to) sum += (bytes[i] as number) << 8;
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16);
   return sum;
+}
+
+/**
+ * The packet at the start of `bytes`, without the padding behind it; `undefined` when it is none of
+ * IPv6, is cut off, or goes between other addresses. Those are keys of `addressKey()`.
+ */
+export function packetBetween(
+  bytes: Uint8Array,
+  source: string,
+  destination: string,
+): Uint8Array | undefined {
+  const length = IPV6_HEADER_SIZE + (((bytes[4] ?? 0) << 8) | (bytes[5] ?? 0));
+  if (bytes.length < IPV6_HEADER_SIZE || (bytes[0] ?? 0) >> 4 !== 6) return undefined;
+  if (length > bytes.length) return undefined;
+  if (addressKey(bytes, SOURCE_OFFSET) !== source) return undefined;
+  if (addressKey(bytes, DESTINATION_OFFSET) !== destination) return undefined;
+  return bytes.subarray(0, length);
 }

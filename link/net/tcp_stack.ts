@@ -52,7 +52,7 @@ export interface TcpStackOptions {
   readonly random: RandomBytes;
   /** Runs something after the packets that have already come in. */
   defer(run: () => void): void;
-  /** Sends a packet, whose memory is given away; returns whether anybody has the address. */
+  /** Sends a packet, whose memory may be used again; returns whether anybody has the address. */
   send(packet: Uint8Array, destination: string): boolean;
 }
 
@@ -90,6 +90,8 @@ export class TcpStack implements TcpHost {
   readonly #deferred: (() => void)[] = [];
   #challengeSecond = 0;
   #challenges = 0;
+  /** The packet that is being made; to allocate each would take as long as to fill it. */
+  #packet = new Uint8Array(0);
   #isClosed = false;
 
   constructor(options: TcpStackOptions) {
@@ -231,7 +233,9 @@ export class TcpStack implements TcpHost {
     fill?: FillPayload,
   ): void {
     const size = IPV6_HEADER_SIZE + TCP_HEADER_SIZE + optionsSize(header.options) + length;
-    const packet = new Uint8Array(size);
+    if (this.#packet.length < size) this.#packet = new Uint8Array(size);
+    const packet = this.#packet.subarray(0, size);
+    packet.fill(0, 0, size - length);
     writeIpv6Header(packet, PROTOCOL_TCP, this.#options.address, path.remoteAddress);
     const payloadAt = writeTcpHeader(packet, header);
     fill?.(packet, payloadAt);

@@ -16,7 +16,7 @@ import {
   MACS_SIZE,
   writeUint32,
 } from "./messages.ts";
-import { equalBytes, hash, mac, openCookie, sealCookie, TAG_SIZE } from "./primitives.ts";
+import { hash, isMac, mac, openCookie, sealCookie, TAG_SIZE } from "./primitives.ts";
 
 const text = new TextEncoder();
 const MAC1_LABEL = text.encode("mac1----");
@@ -27,6 +27,13 @@ const NONCE_SIZE = 24;
 export interface Source {
   readonly hostname: string;
   readonly port: number;
+}
+
+/** Whether a handshake message has a second MAC at all, right or wrong. */
+export function hasMac2(message: Uint8Array): boolean {
+  let any = 0;
+  for (let at = message.length - TAG_SIZE; at < message.length; at++) any |= message[at] as number;
+  return any !== 0;
 }
 
 /** Writes the MACs of messages to one peer. */
@@ -91,20 +98,14 @@ export class MacChecker {
   /** Whether the sender knows our public key. */
   isMac1Valid(message: Uint8Array): boolean {
     const at = message.length - MACS_SIZE;
-    return equalBytes(
-      mac(this.#mac1Key, message.subarray(0, at)),
-      message.subarray(at, at + TAG_SIZE),
-    );
+    return isMac(this.#mac1Key, message.subarray(0, at), message.subarray(at, at + TAG_SIZE));
   }
 
   /** Whether the sender has received a cookie at its address lately. */
   isMac2Valid(message: Uint8Array, source: Source, nowMs: number): boolean {
     if (nowMs - this.#secretSetMs >= COOKIE_LIFETIME_MS) return false;
     const at = message.length - TAG_SIZE;
-    return equalBytes(
-      mac(this.#cookieOf(source), message.subarray(0, at)),
-      message.subarray(at),
-    );
+    return isMac(this.#cookieOf(source), message.subarray(0, at), message.subarray(at));
   }
 
   /** The cookie reply to a message with a valid first MAC. */

@@ -10,9 +10,9 @@
  */
 
 import { addressKey } from "../addresses.ts";
-import { DESTINATION_OFFSET, IPV6_HEADER_SIZE, SOURCE_OFFSET } from "../net/ipv6.ts";
+import { packetBetween } from "../net/ipv6.ts";
 import type { Timer, TimerQueue } from "../timers.ts";
-import { MacChecker, type Source } from "./cookies.ts";
+import { hasMac2, MacChecker, type Source } from "./cookies.ts";
 import type { CoreCounters, CoreOptions } from "./core_options.ts";
 import {
   consumeInitiation,
@@ -35,7 +35,6 @@ import {
   TRANSPORT,
 } from "./messages.ts";
 import { Peer, type PeerHost } from "./peer.ts";
-import { TAG_SIZE } from "./primitives.ts";
 import { Session } from "./session.ts";
 import { WakeQueue } from "./wake_queue.ts";
 
@@ -49,6 +48,8 @@ const DATA_SHARE = 4;
 const STORM_DATA_SHARE = 19;
 /** What one message of data is given of that time: three times what it takes. */
 const MESSAGE_MS = 0.1;
+/** Without data for so long nobody waits for the next packet of an exchange. */
+const QUIET_MS = 200;
 /** Forgotten when it grows beyond this; it fills again with the next handshakes. */
 const KNOWN_HOSTS_LIMIT = 50_000;
 
@@ -85,6 +86,7 @@ export class WireguardCore implements PeerHost {
   #isWorking = false;
   /** Messages with content, both ways, since the last slice of initiations. */
   #dataMessages = 0;
+  #lastDataMs = -Infinity;
 
   constructor(options: CoreOptions) {
     this.#options = options;
@@ -170,6 +172,11 @@ export class WireguardCore implements PeerHost {
     }
   }
 
+  /** Whether nothing but handshakes and keepalives has passed for a while. */
+  get isQuiet(): boolean {
+    return this.nowMs() - this.#lastDataMs > QUIET_MS;
+  }
+
   nowMs(): number {
     return this.#options.nowMs();
   }
@@ -213,7 +220,7 @@ export class WireguardCore implements PeerHost {
     peer.sentBytes += message.length;
     peer.authenticatedSent(nowMs);
     if (packet.length > 0) {
-      this.#dataMessages++;
+      this.#noteData(nowMs);
       peer.dataSent(nowMs);
     }
     peer.keepFreshSending(nowMs);
@@ -256,8 +263,7 @@ export class WireguardCore implements PeerHost {
       this.#options.send(reply, source);
       return;
     }
-    const initiation = { message: Uint8Array.from(message), source, receivedMs: nowMs };
-    if (!this.#queue.add(initiation, isProven)) this.counters.deferredHandshakes++;
+    if (!this.#queue.add(message, source, nowMs, isProven)) this.counters.deferredHandshakes++;
     if (this.#isWorking) return;
     this.#isWorking = true;
     this.#options.defer(() => this.#continueWork());
@@ -345,9 +351,14 @@ export class WireguardCore implements PeerHost {
     }
     peer.keepFreshReceiving(nowMs);
     if (packet.length === 0) return;
-    this.#dataMessages++;
+    this.#noteData(nowMs);
     peer.dataReceived(nowMs);
     this.#deliver(peer, packet);
+  }
+
+  #noteData(nowMs: number): void {
+    this.#dataMessages++;
+    this.#lastDataMs = nowMs;
   }
 
   #noteReceived(peer: Peer, message: Uint8Array, source: Source, nowMs: number): void {
@@ -368,16 +379,9 @@ export class WireguardCore implements PeerHost {
   }
 
   #deliver(peer: Peer, packet: Uint8Array): void {
-    const length = IPV6_HEADER_SIZE + (((packet[4] ?? 0) << 8) | (packet[5] ?? 0));
-    if (
-      packet.length < IPV6_HEADER_SIZE || (packet[0] ?? 0) >> 4 !== 6 || length > packet.length ||
-      addressKey(packet, SOURCE_OFFSET) !== peer.addressKey ||
-      addressKey(packet, DESTINATION_OFFSET) !== this.#ownAddressKey
-    ) {
-      this.counters.refusedPackets++;
-      return;
-    }
-    this.#options.deliver(packet.subarray(0, length));
+    const whole = packetBetween(packet, peer.addressKey, this.#ownAddressKey);
+    if (whole === undefined) this.counters.refusedPackets++;
+    else this.#options.deliver(whole);
   }
 
   #newIndex(): number {
@@ -385,10 +389,6 @@ export class WireguardCore implements PeerHost {
     do index = readUint32(this.#options.random(4), 0); while (this.#indices.has(index));
     return index;
   }
-}
-
-function hasMac2(message: Uint8Array): boolean {
-  return message.subarray(message.length - TAG_SIZE).some((byte) => byte !== 0);
 }
 
 function keyOf(publicKey: Uint8Array): string {

@@ -18,6 +18,20 @@ Deno.test("WireguardCore keeps packets until the handshake is done", () =>
     assert.ok(b.peer.lastHandshakeMs > 0);
   }));
 
+Deno.test("WireguardCore is quiet while nothing but handshakes and keepalives passes", () =>
+  withLine(async ({ clock, a, b }) => {
+    assert.ok(a.core.isQuiet && b.core.isQuiet);
+    a.core.sendInitiation(a.peer);
+    await clock.pass(100);
+    assert.ok(b.peer.lastHandshakeMs > 0);
+    assert.ok(a.core.isQuiet && b.core.isQuiet);
+    send(a, b);
+    await clock.pass(100);
+    assert.ok(!a.core.isQuiet && !b.core.isQuiet);
+    await clock.pass(200);
+    assert.ok(a.core.isQuiet && b.core.isQuiet);
+  }));
+
 Deno.test("WireguardCore drops packets with a foreign source or destination", () =>
   withLine(async ({ clock, a, b }) => {
     const foreign = packet(a, b, 1);

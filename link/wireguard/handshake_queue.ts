@@ -11,6 +11,7 @@
  * @module
  */
 
+import { Slab } from "../../base/slab.ts";
 import type { Source } from "./cookies.ts";
 
 /** Initiations that wait, of each kind. 5,000 machines that come back at once fit. */
@@ -40,6 +41,8 @@ export interface WaitingInitiation {
 export class HandshakeQueue {
   readonly #unproven = new Fifo<WaitingInitiation>();
   readonly #proven = new Fifo<WaitingInitiation>();
+  /** All that wait are gone within seconds. */
+  readonly #slab = new Slab();
   readonly #perSource = new Map<string, number>();
   #isOverloaded = false;
   readonly #knownCookies = new TokenBucket(KNOWN_HOSTS);
@@ -66,18 +69,16 @@ export class HandshakeQueue {
     return (isKnownHost ? this.#knownCookies : this.#otherCookies).take(nowMs);
   }
 
-  /** Adds an initiation, whose memory is given away; returns whether there was room. */
-  add(initiation: WaitingInitiation, isProven: boolean): boolean {
-    if (!isProven) {
-      if (this.#unproven.length >= QUEUE_LIMIT) return false;
-      this.#unproven.push(initiation);
-      return true;
+  /** Adds an initiation, whose memory may be used again; returns whether there was room. */
+  add(message: Uint8Array, source: Source, receivedMs: number, isProven: boolean): boolean {
+    const queue = isProven ? this.#proven : this.#unproven;
+    if (queue.length >= QUEUE_LIMIT) return false;
+    if (isProven) {
+      const count = this.#perSource.get(source.hostname) ?? 0;
+      if (count >= SOURCE_LIMIT) return false;
+      this.#perSource.set(source.hostname, count + 1);
     }
-    const { hostname } = initiation.source;
-    const count = this.#perSource.get(hostname) ?? 0;
-    if (this.#proven.length >= QUEUE_LIMIT || count >= SOURCE_LIMIT) return false;
-    this.#perSource.set(hostname, count + 1);
-    this.#proven.push(initiation);
+    queue.push({ message: this.#slab.copy(message, 0, message.length), source, receivedMs });
     return true;
   }
 

@@ -19,7 +19,7 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
-import { blake2s, HmacKey, keyedBlake2s } from "./blake2s.ts";
+import { blake2s, hkdf, isKeyedBlake2s, keyedBlake2s } from "./blake2s.ts";
 
 /** Size of keys and hashes. */
 export const KEY_SIZE = 32;
@@ -75,30 +75,24 @@ export function mac(key: Uint8Array, message: Uint8Array): Uint8Array {
   return keyedBlake2s(key, message, TAG_SIZE);
 }
 
-const ONE = Uint8Array.of(1);
+/** Whether `expected` is the keyed BLAKE2s-128 of a message. */
+export const isMac = isKeyedBlake2s;
 
 /** HKDF with HMAC-BLAKE2s: one output. */
 export function kdf1(key: Uint8Array, input: Uint8Array): Uint8Array {
-  return extract(key, input).sign(ONE);
+  return hkdf(key, input, 1);
 }
 
 /** HKDF with HMAC-BLAKE2s: two outputs. */
 export function kdf2(key: Uint8Array, input: Uint8Array): [Uint8Array, Uint8Array] {
-  const secret = extract(key, input);
-  const first = secret.sign(ONE);
-  return [first, secret.sign(Uint8Array.of(...first, 2))];
+  const outputs = hkdf(key, input, 2);
+  return [outputs.subarray(0, 32), outputs.subarray(32)];
 }
 
 /** HKDF with HMAC-BLAKE2s: three outputs. */
 export function kdf3(key: Uint8Array, input: Uint8Array): [Uint8Array, Uint8Array, Uint8Array] {
-  const secret = extract(key, input);
-  const first = secret.sign(ONE);
-  const second = secret.sign(Uint8Array.of(...first, 2));
-  return [first, second, secret.sign(Uint8Array.of(...second, 3))];
-}
-
-function extract(key: Uint8Array, input: Uint8Array): HmacKey {
-  return new HmacKey(new HmacKey(key).sign(input));
+  const outputs = hkdf(key, input, 3);
+  return [outputs.subarray(0, 32), outputs.subarray(32, 64), outputs.subarray(64)];
 }
 
 // The runtime copies the nonce at once, so one buffer serves all messages.

@@ -58,6 +58,9 @@ function scratch(size: number): Uint8Array {
   return memory.subarray(0, size);
 }
 
+/** Where a packet is padded; what is larger than the MTU is not. */
+const paddedScratch = new Uint8Array(MTU);
+
 /** A session with a peer. */
 export class Session {
   readonly remoteIndex: number;
@@ -100,8 +103,9 @@ export class Session {
     writeCounter(message, 8, counter);
     let plaintext = packet;
     if (padded !== packet.length) {
-      plaintext = new Uint8Array(padded);
+      plaintext = paddedScratch.subarray(0, padded);
       plaintext.set(packet);
+      plaintext.fill(0, packet.length);
     }
     sealInto(message, TRANSPORT_HEADER_SIZE, this.#sendKey, counter, plaintext);
     return message;

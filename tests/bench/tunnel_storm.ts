@@ -10,6 +10,7 @@
 import { secureRandom } from "../../link/addresses.ts";
 import { keyBytes } from "../../link/keys.ts";
 import { steadyClock } from "../../link/timers.ts";
+import { bindUdpByLibrary } from "../../link/udp_library.ts";
 import { MacWriter } from "../../link/wireguard/cookies.ts";
 import { INITIATION, INITIATION_SIZE } from "../../link/wireguard/messages.ts";
 import { serveLines } from "./line_process.ts";
@@ -28,13 +29,12 @@ export interface StormRequest {
 const HOSTNAME = "127.0.0.2";
 const SOCKETS = 64;
 const MESSAGES = 4096;
+const MESSAGES_A_CALL = 16;
 /** Between bursts, in ms. */
 const PAUSE_MS = 2;
 
-const sockets = Array.from(
-  { length: SOCKETS },
-  () => Deno.listenDatagram({ transport: "udp", hostname: HOSTNAME, port: 0 }),
-);
+// A call for many messages: the attacker shares its cores with what it attacks, and has to be cheap.
+const sockets = Array.from({ length: SOCKETS }, () => bindUdpByLibrary(HOSTNAME, 0));
 
 function forge(publicKey: string): Uint8Array[] {
   const writer = new MacWriter(keyBytes(publicKey, "public key"));
@@ -51,20 +51,17 @@ function forge(publicKey: string): Uint8Array[] {
 /** Returns how many were sent. */
 async function storm({ publicKey, port, rate, forMs }: StormRequest): Promise<number> {
   const messages = forge(publicKey);
-  const to: Deno.NetAddr = { transport: "udp", hostname: "127.0.0.1", port };
+  const to = { hostname: "127.0.0.1", port };
   const startMs = steadyClock.nowMs();
   let sent = 0;
   for (let nowMs = startMs; nowMs < startMs + forMs; nowMs = steadyClock.nowMs()) {
     const due = Math.floor((nowMs - startMs) * rate / 1000);
-    const sends: Promise<unknown>[] = [];
     for (; sent < due; sent++) {
       const message = messages[sent % MESSAGES];
-      const socket = sockets[sent % SOCKETS];
-      if (message !== undefined && socket !== undefined) {
-        sends.push(socket.send(message, to).catch(() => {}));
-      }
+      // A few at a time from one socket, so that the sources stay many and the calls few.
+      const socket = sockets[Math.floor(sent / MESSAGES_A_CALL) % SOCKETS];
+      if (message !== undefined) socket?.send(message, to);
     }
-    await Promise.all(sends);
     await steadyClock.sleep(PAUSE_MS);
   }
   return sent;
