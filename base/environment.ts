@@ -14,10 +14,10 @@
 const TURNS = ["DENO_TOKIO_EVENT_INTERVAL", "1"] as const;
 
 /**
- * Each thread's young generation grows to three times 4 MiB at most, not to three times 16: it grows
+ * Each thread's young generation grows to three times 8 MiB at most, not to three times 16: it grows
  * once much of it survives, as in a rush of machines, and never shrinks.
  */
-const MEMORY = ["DENO_V8_FLAGS", "--max-semi-space-size=4"] as const;
+const MEMORY = ["DENO_V8_FLAGS", "--max-semi-space-size=8"] as const;
 
 /** What the environment of a server has to hold from the start, unless it is set to something else. */
 export const SERVER_ENVIRONMENT: Readonly<Record<string, string>> = Object.fromEntries([

@@ -56,6 +56,23 @@ function batch(from: number, to: number, make: (at: number) => Uint8Array[]): Ui
   return bytes;
 }
 
+/** Connections whose two replies wait for a window, and are known to. */
+async function zeroWindowReaders(port: number): Promise<RawPeer[]> {
+  const peers: RawPeer[] = [];
+  for (let at = 0; at < 1000; at++) {
+    const peer = await RawPeer.dial(port, settings([Setting.InitialWindowSize, 0]));
+    peers.push(peer);
+    await peer.send(
+      request(1, LARGE),
+      message(1, new Uint8Array(0), true),
+      request(3, LARGE),
+      message(3, new Uint8Array(0), true),
+    );
+  }
+  for (const peer of peers) assert.ok(await peer.find(Frame.Headers, 3) !== undefined);
+  return peers;
+}
+
 /** Repeats `make` over new connections until so many rounds are sent, whatever the server closes. */
 async function overConnections(
   port: number,
@@ -137,21 +154,15 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   },
 
   "1,000 readers with a window of zero": async (port) => {
-    const peers: RawPeer[] = [];
-    for (let at = 0; at < 1000; at++) {
-      const peer = await RawPeer.dial(port, settings([Setting.InitialWindowSize, 0]));
-      peers.push(peer);
-      await peer.send(
-        request(1, LARGE),
-        message(1, new Uint8Array(0), true),
-        request(3, LARGE),
-        message(3, new Uint8Array(0), true),
-      );
-    }
-    for (const peer of peers) {
-      assert.ok(await peer.find(Frame.Headers, 3) !== undefined);
-      peer.close();
-    }
+    const peers = await zeroWindowReaders(port);
+    // They hold on to what waits for them.
+    const over = AbortSignal.timeout(AT_LEAST_MS);
+    await new Promise((resolve) => over.addEventListener("abort", resolve));
+    for (const peer of peers) peer.close();
+  },
+
+  "1,000 readers with a window of zero that leave and come again": async (port) => {
+    for (const peer of await zeroWindowReaders(port)) peer.close();
   },
 
   "100 readers with a window of one byte": async (port) => {
