@@ -150,7 +150,10 @@ async function copyPackages(tests: readonly string[], root: string): Promise<voi
       if (!await exists(join(folder, version))) continue;
       const target = join(root, "cache/npm", registry, name);
       await Deno.mkdir(target, { recursive: true });
-      await run("cp", ["-r", join(folder, version), join(folder, "registry.json"), target]);
+      // What the lock file tells the runtime, it does not ask the registry for.
+      const listing = join(folder, "registry.json");
+      const known = await exists(listing) ? [listing] : [];
+      await run("cp", ["-r", join(folder, version), ...known, target]);
     }
   }
 }

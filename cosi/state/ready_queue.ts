@@ -10,7 +10,7 @@
 import { setImmediate } from "node:timers";
 
 /** Well below the 20 ms that the main thread may be blocked. */
-const SLICE_MS = 8;
+const SLICE_MS = 4;
 
 /** Runs between two looks at the clock. */
 const STRIDE = 16;

@@ -9,7 +9,7 @@
 import { loopTurn } from "../../base/turn.ts";
 
 /** A slice's length in milliseconds: well below the 20 ms that the main thread may be blocked. */
-const SLICE_MS = 8;
+const SLICE_MS = 4;
 
 /** Steps between two looks at the clock. */
 const STRIDE = 64;

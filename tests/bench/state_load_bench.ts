@@ -12,7 +12,8 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { tombstoneMetadata } from "../../cosi/state/tombstone.ts";
-import { openState } from "../../cosi/state/core.ts";
+import { loopTurn } from "../../base/turn.ts";
+import { openState, type StateCore } from "../../cosi/state/core.ts";
 import type { LabelQuery } from "../../cosi/state/label_query.ts";
 import { openSqliteStore } from "../../cosi/store/sqlite.ts";
 import { report } from "./figures.ts";
@@ -26,6 +27,7 @@ const KINDS = 30;
 const PER_CLUSTER = 100;
 const KEYS = { current: new Uint8Array(32).fill(7) };
 const SPEC_BYTES = 1000;
+const UPDATE_MS = 15_000;
 
 /** Bytes that compress about as well as a spec: half text that repeats, half identifiers. */
 function specOf(number: number): Uint8Array {
@@ -62,6 +64,43 @@ async function fill(path: string, count: number): Promise<void> {
   await state.close();
 }
 
+/** Updates resources all over the state; how many, and for how long nothing else had its turn. */
+async function updateForAWhile(
+  state: StateCore,
+): Promise<{ readonly updates: number; readonly longestMs: number }> {
+  const endMs = performance.now() + UPDATE_MS;
+  const all = (await Promise.all(
+    Array.from(
+      { length: KINDS },
+      (_, kind) => state.list({ namespace: "default", type: `Things${kind}.test.batuta.dev` }, {}),
+    ),
+  )).flat();
+  let updates = 0;
+  const write = async (from: number): Promise<void> => {
+    for (let at = from; performance.now() < endMs; at = (at + 7919) % all.length) {
+      const resource = all[at];
+      if (resource === undefined) continue;
+      all[at] = await state.update({
+        metadata: resource.metadata,
+        protoSpec: specOf(at),
+        yamlSpec: "",
+      });
+      updates++;
+    }
+  };
+  let longestMs = 0;
+  const watch = async (): Promise<void> => {
+    for (let lastMs = performance.now(); lastMs < endMs;) {
+      await loopTurn();
+      const nowMs = performance.now();
+      longestMs = Math.max(longestMs, nowMs - lastMs);
+      lastMs = nowMs;
+    }
+  };
+  await Promise.all([watch(), ...Array.from({ length: 64 }, (_, at) => write(at * 4001))]);
+  return { updates, longestMs };
+}
+
 async function measure(path: string): Promise<void> {
   const start = performance.now();
   const state = await openState({ store: await openSqliteStore({ path, keys: KEYS }) });
@@ -84,6 +123,7 @@ async function measure(path: string): Promise<void> {
   }
   const [first = 0] = times;
   times.sort((a, b) => a - b);
+  const heldUp = await updateForAWhile(state);
   const total = [...state.resourceCounts().values()].reduce((sum, count) => sum + count, 0);
   const figures: readonly (readonly [string, number, string])[] = [
     ["resources", total, "count"],
@@ -94,6 +134,8 @@ async function measure(path: string): Promise<void> {
     ["external after load", external / 2 ** 20, "MiB"],
     [`first list of ${found} by label`, first, "ms"],
     [`list of ${found} by label, median`, times[100] ?? 0, "ms"],
+    ["updates, durable", heldUp.updates / (UPDATE_MS / 1000), "/s"],
+    ["longest hold-up of the main thread meanwhile", heldUp.longestMs, "ms"],
   ];
   for (const [name, value, unit] of figures) {
     report(`state load: ${name}`, value, unit);
