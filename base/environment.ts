@@ -27,12 +27,12 @@ export const SERVER_ENVIRONMENT: Readonly<Record<string, string>> = Object.fromE
 
 /**
  * What of {@linkcode SERVER_ENVIRONMENT} the environment lacks, as one would set it; empty when it
- * lacks nothing. A limit of memory of somebody's own is none that lacks.
+ * lacks nothing. Another limit of the young generation is somebody's own choice.
  */
 export function missingEnvironment(): string {
   const missing = [];
   if (Deno.env.get(TURNS[0]) !== TURNS[1]) missing.push(TURNS);
-  if (Deno.env.get(MEMORY[0]) === undefined) missing.push(MEMORY);
+  if (!/max[-_]semi[-_]space[-_]size/.test(Deno.env.get(MEMORY[0]) ?? "")) missing.push(MEMORY);
   return missing.map((pair) => pair.join("=")).join(" ");
 }
 

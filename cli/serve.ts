@@ -38,8 +38,8 @@ async function serve({ config: path, checkConfig }: ServeOptions): Promise<numbe
   const log = createLogger({ level: config.log.level });
   const missing = missingEnvironment();
   if (missing !== "") {
-    log.warn("peers may have to wait while others are busy, and memory may be kept", {
-      reason: `the server was started without ${missing} in its environment`,
+    log.warn("environment lacks what lets peers in while others are busy and keeps memory small", {
+      reason: `the server was started without ${missing}`,
     });
   }
   spareThreads();

@@ -100,7 +100,7 @@ Deno.test(`TcpStack takes mutated segments of its own connections (seed ${SEED})
       nowMs: () => clock.nowMs(),
       random: secureRandom,
       defer: (run) => run(),
-      send: (packet) => outbox.push(packet) > 0,
+      send: (packet) => outbox.push(packet.slice()) > 0,
     });
   const server = make(ADDRESS);
   const client = make(PEER);

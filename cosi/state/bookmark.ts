@@ -12,7 +12,6 @@
  */
 
 import { CodedError } from "../../base/errors.ts";
-import { Slab } from "../../base/slab.ts";
 
 /** Bytes of a bookmark: 8 of the epoch's cookie, 8 of the revision, big-endian. */
 const BOOKMARK_SIZE = 16;
@@ -34,13 +33,10 @@ export function newCookie(): bigint {
   return cookie;
 }
 
-/** A history keeps its bookmarks and lets go of them in order. */
-const slab = new Slab();
-
 /** Writes a bookmark. */
 export function encodeBookmark(cookie: bigint, revision: number): Uint8Array {
-  const bytes = slab.take(BOOKMARK_SIZE);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, BOOKMARK_SIZE);
+  const bytes = new Uint8Array(BOOKMARK_SIZE);
+  const view = new DataView(bytes.buffer);
   view.setBigUint64(0, cookie);
   view.setBigUint64(8, BigInt(revision));
   return bytes;

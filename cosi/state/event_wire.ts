@@ -44,7 +44,7 @@ export interface EventParts {
   readonly error: string | undefined;
 }
 
-/** Events leave the history in the order in which they are encoded. */
+/** What is kept for other watches goes in about the order in which it was encoded. */
 const slab = new Slab();
 
 /** Encodes one event as a whole response. */
@@ -53,7 +53,9 @@ export function encodeEvent({ type, resource, old, bookmark, error }: EventParts
   const size = resource.length + (number === 0 ? 0 : 2) + (old?.length ?? 0) +
     (error === undefined ? 0 : Math.max(2, stringFieldSize(error))) +
     (bookmark === undefined ? 0 : fieldSize(bookmark.length));
-  const response = slab.take(fieldSize(size));
+  // One without a bookmark is not kept, and would lie between those that are.
+  const whole = fieldSize(size);
+  const response = bookmark === undefined ? new Uint8Array(whole) : slab.take(whole);
   let at = writeFieldHead(response, 0, 1, size);
   response.set(resource, at);
   at += resource.length;

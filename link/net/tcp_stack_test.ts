@@ -45,7 +45,8 @@ async function withWire(run: (wire: Wire) => Promise<void>): Promise<void> {
       nowMs: () => clock.nowMs(),
       random: secureRandom,
       defer: (todo) => clock.at(clock.nowMs(), todo),
-      send: (packet) => {
+      send: (sent) => {
+        const packet = sent.slice();
         const segment = parseTcp(packet);
         if (segment !== undefined) wire.seen.push(segment);
         if (wire.filter(packet)) {

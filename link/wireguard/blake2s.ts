@@ -94,7 +94,7 @@ export function hkdf(key: Uint8Array, input: Uint8Array, count: number): Uint8Ar
     update(counter);
     endHmac(outputs, at);
   }
-  for (const used of [inner, outer, digest, secret, block]) used.fill(0);
+  for (const used of [inner, outer, digest, secret, block, state]) used.fill(0);
   return outputs;
 }
 

@@ -145,6 +145,8 @@ export class WireguardCore implements PeerHost {
     if (peer.current?.isUsable(nowMs)) {
       this.#sendTransport(peer, peer.current, packet, nowMs);
     } else {
+      // Whoever sends it waits for the handshake first, and then for an answer.
+      this.#lastDataMs = nowMs;
       peer.enqueue(packet.slice());
       peer.startHandshake(nowMs);
     }

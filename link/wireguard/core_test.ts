@@ -32,6 +32,13 @@ Deno.test("WireguardCore is quiet while nothing but handshakes and keepalives pa
     assert.ok(a.core.isQuiet && b.core.isQuiet);
   }));
 
+Deno.test("WireguardCore is not quiet while data waits for a handshake", () =>
+  withLine(({ a, b }) => {
+    send(a, b);
+    assert.ok(!a.core.isQuiet);
+    return Promise.resolve();
+  }));
+
 Deno.test("WireguardCore drops packets with a foreign source or destination", () =>
   withLine(async ({ clock, a, b }) => {
     const foreign = packet(a, b, 1);

@@ -76,7 +76,9 @@ export function mac(key: Uint8Array, message: Uint8Array): Uint8Array {
 }
 
 /** Whether `expected` is the keyed BLAKE2s-128 of a message. */
-export const isMac = isKeyedBlake2s;
+export function isMac(key: Uint8Array, message: Uint8Array, expected: Uint8Array): boolean {
+  return expected.length === TAG_SIZE && isKeyedBlake2s(key, message, expected);
+}
 
 /** HKDF with HMAC-BLAKE2s: one output. */
 export function kdf1(key: Uint8Array, input: Uint8Array): Uint8Array {

@@ -112,7 +112,17 @@ func start(config configuration) (*netstack.Net, *device.Device, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	dev := device.NewDevice(tun, conn.NewDefaultBind(), device.NewLogger(device.LogLevelError, ""))
+	// Its own logger writes where the answers go.
+	logger := &device.Logger{
+		Verbosef: device.DiscardLogf,
+		Errorf:   func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
+	}
+	dev := device.NewDevice(tun, conn.NewDefaultBind(), logger)
+	// The interface brings the device up by itself, at some moment. One that gets its peer in between
+	// begins a handshake before it has its sockets, and tries again only after 5 s.
+	if err := dev.Up(); err != nil {
+		return nil, nil, err
+	}
 	settings := fmt.Sprintf(
 		"private_key=%s\npublic_key=%s\nallowed_ip=%s/128\nendpoint=%s\npersistent_keepalive_interval=25\n",
 		hexKey(config.PrivateKey), hexKey(config.ServerPublicKey), config.ServerAddress, config.Endpoint,
@@ -120,7 +130,7 @@ func start(config configuration) (*netstack.Net, *device.Device, error) {
 	if err := dev.IpcSet(settings); err != nil {
 		return nil, nil, err
 	}
-	return stack, dev, dev.Up()
+	return stack, dev, nil
 }
 
 func hexKey(text string) string {
