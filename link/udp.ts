@@ -27,7 +27,7 @@ export interface UdpBind {
   /**
    * Hands over everything that comes in until the bind is closed; rejects when it breaks.
    *
-   * @param mayGather Whether what comes next may wait for a few ms, so that more of it comes together.
+   * @param mayGather Whether what comes next may wait for some 20 ms, so that more of it comes together.
    */
   run(handler: DatagramHandler, mayGather?: () => boolean): Promise<void>;
   /** Sends a datagram, or drops it when too many wait; its memory may be used again. */

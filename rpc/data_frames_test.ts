@@ -66,31 +66,32 @@ function bytes(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => index * 7 + length);
 }
 
-Deno.test("messages that are sent together share a DATA frame", async () => {
-  const messages = [bytes(10), NOTHING, bytes(300)];
+/** The DATA frames of messages that are sent one after the other without waiting. */
+async function framesOf(messages: readonly Uint8Array[]): Promise<RawFrame[]> {
+  let frames: RawFrame[] = [];
   await withPeer((sink) => {
     for (const each of messages) void sink.send(each);
     return Promise.resolve();
   }, async (peer) => {
     await call(peer, 1);
-    const frames = await dataFrames(peer, 1);
-    deepStrictEqual(frames.length, 1);
-    deepStrictEqual(joined(frames), body(...messages));
+    frames = await dataFrames(peer, 1);
   });
+  return frames;
+}
+
+Deno.test("messages that are sent together share a DATA frame", async () => {
+  const messages = [bytes(10), NOTHING, bytes(300)];
+  const frames = await framesOf(messages);
+  deepStrictEqual(frames.length, 1);
+  deepStrictEqual(joined(frames), body(...messages));
 });
 
 Deno.test("a DATA frame that is shared does not grow beyond what every peer takes", async () => {
   const messages = Array.from({ length: 40 }, (_, index) => bytes(1000 + index));
-  await withPeer((sink) => {
-    for (const each of messages) void sink.send(each);
-    return Promise.resolve();
-  }, async (peer) => {
-    await call(peer, 1);
-    const frames = await dataFrames(peer, 1);
-    for (const { payload } of frames) assert.ok(payload.length <= DEFAULT_FRAME_BYTES);
-    deepStrictEqual(frames.length, 3);
-    deepStrictEqual(joined(frames), body(...messages));
-  });
+  const frames = await framesOf(messages);
+  for (const { payload } of frames) assert.ok(payload.length <= DEFAULT_FRAME_BYTES);
+  deepStrictEqual(frames.length, 3);
+  deepStrictEqual(joined(frames), body(...messages));
 });
 
 Deno.test("streams that send in turn keep frames of their own", async () => {

@@ -141,11 +141,7 @@ export class FrameWriter {
 
   /** Answers a PING with its own payload. */
   pong(payload: Uint8Array): void {
-    const outbox = this.#outbox;
-    const at = outbox.reserve(FRAME_HEADER_BYTES + payload.length);
-    const to = putFrameHeader(outbox.buffer, at, payload.length, Frame.Ping, Flag.Ack, 0);
-    outbox.buffer.set(payload, to);
-    outbox.commitLazily(to + payload.length);
+    this.#outbox.commitLazily(this.#put(Frame.Ping, Flag.Ack, 0, payload));
   }
 
   /** Writes a GOAWAY frame. */
@@ -165,11 +161,16 @@ export class FrameWriter {
   }
 
   #frame(type: number, flags: number, id: number, payload: Uint8Array): void {
+    this.#outbox.commit(this.#put(type, flags, id, payload));
+  }
+
+  /** Puts a frame into the outbox's buffer and returns where it ends. */
+  #put(type: number, flags: number, id: number, payload: Uint8Array): number {
     const outbox = this.#outbox;
     const at = outbox.reserve(FRAME_HEADER_BYTES + payload.length);
     const to = putFrameHeader(outbox.buffer, at, payload.length, type, flags, id);
     outbox.buffer.set(payload, to);
-    outbox.commit(to + payload.length);
+    return to + payload.length;
   }
 }
 

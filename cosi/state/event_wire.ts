@@ -80,7 +80,8 @@ export function encodeEvent({ type, resource, old, bookmark, error }: EventParts
 
 /**
  * What stands before the message of a resource in the response of a `created` event without a
- * bookmark: head and message together are what {@linkcode encodeEvent} makes, without the copy.
+ * bookmark: head and message together are what {@linkcode encodeEvent} makes, without the copy. Messages of one
+ * length share it, so it must not change.
  */
 export function createdHead(message: Uint8Array): Uint8Array {
   const { length } = message;
