@@ -27,7 +27,8 @@ export interface UdpBind {
   /**
    * Hands over everything that comes in until the bind is closed; rejects when it breaks.
    *
-   * @param mayGather Whether what comes next may wait for some 20 ms, so that more of it comes together.
+   * @param mayGather Whether what comes next may wait for some 100 ms, so that more of it comes
+   *   together; asked again with every datagram that is sent meanwhile.
    */
   run(handler: DatagramHandler, mayGather?: () => boolean): Promise<void>;
   /** Sends a datagram, or drops it when too many wait; its memory may be used again. */

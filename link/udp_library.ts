@@ -25,6 +25,7 @@ import {
 } from "./linux.ts";
 import { createEndpointReader, portAt, SOCKET_ADDRESS_SIZE, socketAddress } from "./udp_address.ts";
 import { bindUdp, type DatagramHandler, RECEIVE_SIZE, type UdpBind } from "./udp.ts";
+import { Gathering } from "./udp_gathering.ts";
 import { createSendQueue } from "./udp_send_queue.ts";
 
 // Numbers of Linux, the same on x86-64 and AArch64.
@@ -46,12 +47,6 @@ const WANTED_BUFFER = 8 * 1024 * 1024;
 
 /** Datagrams that one call takes, before others get a turn. */
 const BATCH = 64;
-/**
- * To be woken costs more than a keepalive does, some 0.1 ms where nothing else keeps caches warm: what
- * comes one by one and is in no hurry is left to gather.
- */
-const FEW = 16;
-const GATHER_MS = 20;
 // `struct mmsghdr` and `struct iovec` of 64-bit Linux.
 const HEADER_SIZE = 64;
 const LENGTH_OFFSET = 56;
@@ -62,10 +57,15 @@ const ADDRESS_SIZE = 32;
  * Binds a UDP socket.
  *
  * @param hostname Where to bind; `::` takes IPv4 too.
+ * @param gathering Decides when datagrams that are in no hurry gather.
  * @throws CodedError `unsupported` when there is no C library or no IPv6, `unavailable` when the
  *   address cannot be bound.
  */
-export function bindUdpByLibrary(hostname: string, port: number): UdpBind {
+export function bindUdpByLibrary(
+  hostname: string,
+  port: number,
+  gathering = new Gathering(() => performance.now()),
+): UdpBind {
   const libc = openLibc();
   let fd = -1;
   try {
@@ -96,7 +96,7 @@ export function bindUdpByLibrary(hostname: string, port: number): UdpBind {
         `Cannot bind UDP address "${hostname}" port ${port}: error ${errno}`,
       );
     }
-    return bound(libc, fd, createPoller(libc, fd));
+    return bound(libc, fd, createPoller(libc, fd), gathering);
   } catch (error) {
     if (fd >= 0) libc.symbols.close(fd);
     libc.close();
@@ -121,10 +121,11 @@ export function bindServerUdp(hostname: string, port: number): UdpBind {
   }
 }
 
-function bound(libc: Libc, fd: number, poller: Poller): UdpBind {
+function bound(libc: Libc, fd: number, poller: Poller, gathering: Gathering): UdpBind {
   const { symbols } = libc;
   const queue = createSendQueue(libc, fd);
   const receiver = createReceiver(libc, fd);
+  let mayGather = (): boolean => false;
   let isClosed = false;
   let isFlushDue = false;
   /** Loops that use the socket: it is closed with the last one. */
@@ -146,14 +147,16 @@ function bound(libc: Libc, fd: number, poller: Poller): UdpBind {
   return {
     port: portOf(libc, fd),
     receiveBufferBytes: optionOf(libc, fd, SO_RCVBUF),
-    async run(handler, mayGather = () => false) {
+    async run(handler, mayGatherNow = () => false) {
       if (isClosed) return;
       users++;
+      mayGather = mayGatherNow;
       try {
         while (!isClosed) {
           const count = receiver.receive(handler);
+          gathering.note(count);
           if (count === 0) await poller.readable();
-          else if (count < FEW && mayGather()) await gathering();
+          else if (count < BATCH && gathering.isWorthwhile && mayGather()) await gathering.wait();
           else await loopTurn();
         }
       } finally {
@@ -163,6 +166,7 @@ function bound(libc: Libc, fd: number, poller: Poller): UdpBind {
     send(datagram, endpoint) {
       if (isClosed) return;
       queue.add(datagram, endpoint);
+      if (gathering.isWaiting && !mayGather()) gathering.end();
       if (isFlushDue) return;
       isFlushDue = true;
       // What is sent in one go leaves in one call.
@@ -172,14 +176,11 @@ function bound(libc: Libc, fd: number, poller: Poller): UdpBind {
       if (isClosed) return;
       isClosed = true;
       poller.wake();
+      gathering.end();
       users++;
       leave();
     },
   };
-}
-
-function gathering(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, GATHER_MS));
 }
 
 /** Takes what has come in; returns how much, and at least 1 when there may be more. */

@@ -176,7 +176,7 @@ export class WireguardCore implements PeerHost {
 
   /** Whether nothing but handshakes and keepalives has passed for a while. */
   get isQuiet(): boolean {
-    return this.nowMs() - this.#lastDataMs > QUIET_MS;
+    return this.#wake.isIdle && this.nowMs() - this.#lastDataMs > QUIET_MS;
   }
 
   nowMs(): number {

@@ -39,6 +39,15 @@ Deno.test("WireguardCore is not quiet while data waits for a handshake", () =>
     return Promise.resolve();
   }));
 
+Deno.test("WireguardCore is not quiet while it goes to peers after a restart", () =>
+  withLine(async ({ clock, a, b }) => {
+    a.core.wakePeer(a.peer);
+    assert.ok(!a.core.isQuiet);
+    await clock.pass(100);
+    assert.ok(b.peer.lastHandshakeMs > 0);
+    assert.ok(a.core.isQuiet);
+  }));
+
 Deno.test("WireguardCore drops packets with a foreign source or destination", () =>
   withLine(async ({ clock, a, b }) => {
     const foreign = packet(a, b, 1);

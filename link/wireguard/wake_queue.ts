@@ -54,6 +54,11 @@ export class WakeQueue {
     this.#timer = timers.create((atMs) => this.#run(atMs));
   }
 
+  /** Whether nobody is gone to just now. */
+  get isIdle(): boolean {
+    return this.#waiting.length === 0 && this.#begun.size === 0;
+  }
+
   /** Adds a peer. */
   add(peer: Peer): void {
     this.#waiting.push(peer);
@@ -103,10 +108,7 @@ export class WakeQueue {
   }
 
   #nextMs(nowMs: number): number {
-    if (this.#waiting.length === 0 && this.#begun.size === 0 && this.#silent.size === 0) {
-      return NEVER;
-    }
-    return nowMs + LOOK_MS;
+    return this.isIdle && this.#silent.size === 0 ? NEVER : nowMs + LOOK_MS;
   }
 }
 
