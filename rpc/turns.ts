@@ -51,10 +51,14 @@ class Line {
     this.#sharedUntilMs = nowMs + SHARED_FOR_MS;
   }
 
-  /** Whether there is work enough for this turn, so that more has to wait. */
-  isFull(nowMs: number): boolean {
+  /**
+   * Whether there is work enough for this turn, so that more has to wait.
+   *
+   * @param sinceMs Since when who asks has been working already.
+   */
+  isFull(nowMs: number, sinceMs = nowMs): boolean {
     if (this.#isRunning) return true;
-    if (nowMs - this.#lastMs > GAP_MS) this.#sliceStartMs = nowMs;
+    if (nowMs - this.#lastMs > GAP_MS) this.#sliceStartMs = sinceMs;
     this.#lastMs = nowMs;
     return nowMs > this.#sliceEndMs;
   }
@@ -116,14 +120,19 @@ export class Streak {
       if (hasWaited) line.noteAhead(nowMs);
       return undefined;
     }
-    return line.isFull(nowMs) ? this.#stand() : undefined;
+    return line.isFull(nowMs, this.#sinceMs(nowMs)) ? this.#stand() : undefined;
   }
 
   /** The same for work that has asked the peer for nothing. */
   turnAt(nowMs: number): Promise<void> | undefined {
     const mayGoOn = nowMs > this.#newUntilMs && !line.isWaiting &&
       nowMs - this.#startMs <= STREAK_MS;
-    return mayGoOn || !line.isFull(nowMs) ? undefined : this.#stand();
+    return mayGoOn || !line.isFull(nowMs, this.#sinceMs(nowMs)) ? undefined : this.#stand();
+  }
+
+  /** Since when it has been working at a stretch; a new connection's slices are short anyway. */
+  #sinceMs(nowMs: number): number {
+    return nowMs > this.#newUntilMs ? this.#startMs : nowMs;
   }
 
   /** Treats the connection as new again: its peer makes work for nothing. */

@@ -66,6 +66,17 @@ Deno.test("listenTcp() spreads a crowd that dials at once over turns", async () 
   assert.ok(turns.size >= 12, `${turns.size} turns`);
 });
 
+Deno.test("a connection that has worked for long without waiting lets others have a turn", async () => {
+  const settled = new Streak();
+  const later = performance.now() + HALF_A_SECOND;
+  settled.turn(100, later - 1, later);
+  strictEqual(settled.turnAt(later + 1), undefined);
+  // One step took that long, so nobody has asked in between.
+  const turn = settled.turnAt(later + 8);
+  assert.ok(turn !== undefined);
+  await turn;
+});
+
 Deno.test("a connection that is there for a while goes ahead of a full line", async () => {
   const settled = new Streak();
   const later = performance.now() + HALF_A_SECOND;

@@ -10,9 +10,11 @@
  */
 
 import { CodedError, codeOf } from "../../base/errors.ts";
+import { StringTable } from "../../base/string_table.ts";
 import type { Store } from "../store/store.ts";
 import type { KindTable } from "./kind_table.ts";
 import type { RawResource } from "./raw_resource.ts";
+import { settingOff } from "./slices.ts";
 
 /** Decides on a write; returns what to store, `undefined` to remove, the stored one for no change. */
 export type Decide = (stored: RawResource | undefined) => RawResource | undefined;
@@ -65,9 +67,10 @@ export class CommitQueue {
   #revision: number;
   #pending: Pending[] = [];
   #running: Promise<void> | undefined;
+  #acknowledged = Promise.resolve();
   #stopped: CodedError | undefined;
   /** Writes waiting for the one on its way, by kind and ID. */
-  readonly #busy = new Map<KindTable, Map<string, Write[]>>();
+  readonly #busy = new Map<KindTable, StringTable<Write[]>>();
 
   constructor(options: CommitQueueOptions) {
     this.#options = options;
@@ -121,6 +124,7 @@ export class CommitQueue {
   async close(): Promise<void> {
     this.#stopped ??= new CodedError("unavailable", "Cannot write: the state is closed");
     while (this.#running !== undefined) await this.#running;
+    await this.#acknowledged;
   }
 
   /** Decides on a write; true when it is on its way to the store. */
@@ -148,8 +152,8 @@ export class CommitQueue {
 
   #holdBack(table: KindTable, id: string): void {
     let byId = this.#busy.get(table);
-    if (byId === undefined) this.#busy.set(table, byId = new Map());
-    if (!byId.has(id)) byId.set(id, []);
+    if (byId === undefined) this.#busy.set(table, byId = new StringTable());
+    if (byId.get(id) === undefined) byId.set(id, []);
   }
 
   /** Lets the writes go on that waited for one that is done. */
@@ -176,7 +180,7 @@ export class CommitQueue {
     let bytes = 0;
     let count = 0;
     for (const { next } of this.#pending) {
-      bytes += next?.message.length ?? 0;
+      bytes += next?.messageSize ?? 0;
       if (count > 0 && (count === limits.changes || bytes > limits.bytes)) break;
       count++;
     }
@@ -205,8 +209,18 @@ export class CommitQueue {
       return;
     }
     this.#options.apply(batch);
-    for (const { write, next } of batch) write.resolve(next);
-    for (const { table, id } of batch) this.#release(table, id);
+    this.#acknowledged = this.#acknowledge(batch, this.#acknowledged);
+  }
+
+  /**
+   * Tells the writers of a batch, while the next one is on its way already.
+   */
+  async #acknowledge(batch: readonly Pending[], before: Promise<void>): Promise<void> {
+    await before;
+    await settingOff(batch, ({ write, next, table, id }) => {
+      write.resolve(next);
+      this.#release(table, id);
+    });
   }
 
   #failed(batch: readonly Pending[], error: unknown): void {

@@ -60,7 +60,7 @@ const EVENTS_KEPT_ALWAYS = 128;
 
 /** What an event alone holds: the resource after it is the one that the next event finds. */
 function eventBytes({ old, resource }: KindEvent): number {
-  return (old ?? resource).message.length;
+  return (old ?? resource).messageSize;
 }
 
 /** A bounded, ordered sequence of events; positions count from 0 over the life of the process. */

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { StringTable } from "../../base/string_table.ts";
 import { EventHistory, type HistoryLimits, type KindEvent } from "./history.ts";
 import { LabelIndex } from "./label_index.ts";
 import { compareCodePoints, type LabelQuery } from "./label_query.ts";
@@ -30,7 +31,7 @@ export class KindTable {
   readonly history: EventHistory;
   /** Writes on their way: the kind is needed although it is still empty. */
   writers = 0;
-  readonly #slots = new Map<string, Slot>();
+  readonly #slots = new StringTable<Slot>();
   readonly #sorted = new SortedSlots();
   readonly #labels = new LabelIndex();
   readonly #listeners = new Set<EventListener>();

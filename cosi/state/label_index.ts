@@ -6,6 +6,7 @@
  * @module
  */
 
+import { StringTable } from "../../base/string_table.ts";
 import type { LabelQuery, LabelTerm } from "./label_query.ts";
 import type { Slot } from "./sorted_slots.ts";
 
@@ -14,14 +15,14 @@ type Holders = Slot | Set<Slot>;
 
 /** Slots by label key and value. */
 export class LabelIndex {
-  readonly #byKey = new Map<string, Map<string, Holders>>();
+  readonly #byKey = new Map<string, StringTable<Holders>>();
 
   /** Adds a slot under its labels. */
   add(slot: Slot, labels: Readonly<Record<string, string>>): void {
     for (const key in labels) {
       const value = labels[key] ?? "";
       let byValue = this.#byKey.get(key);
-      if (byValue === undefined) this.#byKey.set(key, byValue = new Map());
+      if (byValue === undefined) this.#byKey.set(key, byValue = new StringTable());
       const holders = byValue.get(value);
       if (holders === undefined) byValue.set(value, slot);
       else if (holders instanceof Set) holders.add(slot);

@@ -20,11 +20,10 @@ export class RawResource {
   readonly metadata: Metadata;
   /** Text that came with an undeclared type; empty otherwise. */
   readonly yamlSpec: string;
-  /**
-   * The resource as field 1 of a message, which is how every reply and every event carries it. The
-   * spec is a part of it, so that no byte is kept twice.
-   */
-  readonly message: Uint8Array;
+  /** Where the message is; a view on it for each of very many resources would cost more than this. */
+  readonly #memory: Uint8Array;
+  readonly #messageStart: number;
+  readonly #messageEnd: number;
   readonly #start: number;
   readonly #specStart: number;
   readonly #specEnd: number;
@@ -35,20 +34,26 @@ export class RawResource {
     const wire = encoded ?? encodeResource(metadata, protoSpec, yamlSpec);
     this.metadata = metadata;
     this.yamlSpec = yamlSpec;
-    this.message = wire.message;
+    this.#memory = wire.memory;
+    this.#messageStart = wire.messageStart;
+    this.#messageEnd = wire.messageEnd;
     this.#start = wire.start;
     this.#specStart = wire.specStart;
     this.#specEnd = wire.specEnd;
   }
 
-  /** Takes over a message that holds a resource as its field 1, and nothing else. */
-  static fromMessage(message: Uint8Array): RawResource {
-    const reader = new ProtoReader(message);
+  /** Takes over memory with a message that holds a resource as its field 1, and nothing else. */
+  static fromMessage(
+    memory: Uint8Array,
+    messageStart = 0,
+    messageEnd: number = memory.length,
+  ): RawResource {
+    const reader = new ProtoReader(memory, messageStart, messageEnd);
     reader.tag();
     reader.enter();
     const start = reader.at;
     const { metadata, yamlSpec, specStart, specEnd } = readResource(reader);
-    const encoded = { message, start, specStart, specEnd };
+    const encoded = { memory, messageStart, messageEnd, start, specStart, specEnd };
     return new RawResource(metadata, NOTHING, yamlSpec, encoded);
   }
 
@@ -62,14 +67,28 @@ export class RawResource {
     return new RawResource(tombstoneMetadata(namespace, type, id), NOTHING);
   }
 
+  /**
+   * The resource as field 1 of a message, which is how every reply and every event carries it. The
+   * spec is a part of it, so that no byte is kept twice.
+   */
+  get message(): Uint8Array {
+    const isWhole = this.messageSize === this.#memory.length;
+    return isWhole ? this.#memory : this.#memory.subarray(this.#messageStart, this.#messageEnd);
+  }
+
+  /** The size of {@linkcode message} in bytes. */
+  get messageSize(): number {
+    return this.#messageEnd - this.#messageStart;
+  }
+
   /** The resource in wire form. */
   get wire(): Uint8Array {
-    return this.message.subarray(this.#start);
+    return this.#memory.subarray(this.#start, this.#messageEnd);
   }
 
   /** The spec as bytes of the wire, as received or encoded once; opaque for undeclared types. */
   get protoSpec(): Uint8Array {
-    return this.message.subarray(this.#specStart, this.#specEnd);
+    return this.#memory.subarray(this.#specStart, this.#specEnd);
   }
 
   /** The spec as a message, decoded at the first call. A kind has one schema, so one slot serves. */

@@ -107,7 +107,7 @@ export function writeWriteRequest(
     readonly expectedPhase?: string | undefined;
   },
 ): Uint8Array {
-  const { message } = encodeResource(metadata, protoSpec, yamlSpec);
+  const { memory: message } = encodeResource(metadata, protoSpec, yamlSpec);
   const size = stringFieldSize(owner) + stringFieldSize(expectedPhase);
   const request = new Uint8Array(message.length + fieldSize(size));
   request.set(message);

@@ -59,7 +59,18 @@ function readInstant(reader: ProtoReader): Instant {
     else reader.skip(tag);
   }
   reader.leave(outer);
-  return { seconds, nanos: Math.max(0, nanos) };
+  return sharedInstant(seconds, Math.max(0, nanos));
+}
+
+/** Instants that were read last, by their nanoseconds; those of one resource are mostly the same. */
+const instants: Instant[] = new Array(64).fill({ seconds: 0n, nanos: 0 });
+
+function sharedInstant(seconds: bigint, nanos: number): Instant {
+  // Times come in milliseconds mostly: all bits have to count.
+  const place = Math.imul(nanos, 0x9e3779b1) >>> 26;
+  const known = instants[place];
+  if (known?.nanos === nanos && known.seconds === seconds) return known;
+  return instants[place] = { seconds, nanos };
 }
 
 function readEntry(reader: ProtoReader, into: Record<string, string>): void {

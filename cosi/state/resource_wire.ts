@@ -28,13 +28,15 @@ import {
 } from "./proto_bytes.ts";
 
 /**
- * A resource inside a message of which it is field 1, and where its parts are.
+ * A resource inside a message of which it is field 1, and where both and its parts are.
  *
  * Every reply that carries a resource is such a message, and so is the beginning of every event: with
  * the field's head in front, a stored resource is a reply as it stands.
  */
 export interface ResourceWire {
-  readonly message: Uint8Array;
+  readonly memory: Uint8Array;
+  readonly messageStart: number;
+  readonly messageEnd: number;
   /** Where the resource begins, behind the field's head. */
   readonly start: number;
   readonly specStart: number;
@@ -187,7 +189,15 @@ export function encodeResource(
   if (protoSize !== 0) at = writeBytesField(message, at, 1, protoSpec);
   const specEnd = at;
   writeStringField(message, at, 2, yamlSpec);
-  return { message, start, specStart: specEnd - protoSpec.length, specEnd };
+  const specStart = specEnd - protoSpec.length;
+  return {
+    memory: message,
+    messageStart: 0,
+    messageEnd: message.length,
+    start,
+    specStart,
+    specEnd,
+  };
 }
 
 /** Puts the head of field 1 before the wire form of a resource. */

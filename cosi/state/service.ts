@@ -175,8 +175,11 @@ class Handlers {
     const query = readListRequest(request);
     checkNames(query, this.#nameLimits);
     this.#policy?.check("list", query, context);
-    const resources = await this.#state.list(query, query);
     const slicer = new Slicer();
+    // Many lists that are asked for at once do not all begin in one turn.
+    const before = slicer.begin();
+    if (before !== undefined) await before;
+    const resources = await this.#state.list(query, query);
     for (const resource of resources) {
       const full = sink.send(this.#message(resource));
       if (full !== undefined) await full;

@@ -90,9 +90,10 @@ export class SortedSlots {
 
   /** All resources in order. */
   toArray(): RawResource[] {
-    const all: RawResource[] = [];
+    const all = new Array<RawResource>(this.#size);
+    let at = 0;
     for (const chunk of this.#chunks) {
-      for (const slot of chunk) all.push(slot.resource);
+      for (const slot of chunk) all[at++] = slot.resource;
     }
     return all;
   }

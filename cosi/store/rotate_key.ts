@@ -141,11 +141,11 @@ function* batches(
   let batch: RawResource[] = [];
   let bytes = 0;
   for (const resource of resources) {
-    bytes += resource.message.length;
+    bytes += resource.messageSize;
     if (batch.length === limits.changes || (batch.length > 0 && bytes > limits.bytes)) {
       yield batch;
       batch = [];
-      bytes = resource.message.length;
+      bytes = resource.messageSize;
     }
     batch.push(resource);
   }

@@ -129,7 +129,7 @@ async function* readResources(worker: SqliteWorker): AsyncIterable<readonly RawR
     const resources: RawResource[] = [];
     let at = 0;
     for (const length of lengths) {
-      resources.push(RawResource.fromMessage(wires.subarray(at, at + length)));
+      resources.push(RawResource.fromMessage(wires, at, at + length));
       at += length;
     }
     yield resources;
