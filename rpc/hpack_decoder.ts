@@ -134,12 +134,12 @@ export class HpackDecoder {
     this.#at = start;
     let sawField = false;
     while (this.#at < end) {
+      if (block.oversize) {
+        this.#skipIndexed(buffer, end);
+        if (this.#at === end) break;
+      }
       const first = buffer[this.#at] as number;
-      if (first > 0x80 && first < 0xff && block.oversize) {
-        // What is dropped anyway is only checked to exist: a block may hold thousands of these.
-        this.#lookUp(first & 0x7f);
-        this.#at++;
-      } else if (first >= 0x80) {
+      if (first >= 0x80) {
         this.#add(this.#lookUp(this.#integer(buffer, end, 7)));
       } else if (first >= 0x40) {
         const field = this.#literal(buffer, end, 6);
@@ -155,6 +155,15 @@ export class HpackDecoder {
       sawField = true;
     }
     return block;
+  }
+
+  /** Steps over fields that exist and are dropped anyway: a block may hold thousands of them. */
+  #skipIndexed(buffer: Uint8Array, end: number): void {
+    const entries = STATIC_FIELDS.length + this.#entries.length - this.#first;
+    const last = 0x80 + Math.min(entries, 0x7e);
+    let at = this.#at;
+    while (at < end && (buffer[at] as number) > 0x80 && (buffer[at] as number) <= last) at++;
+    this.#at = at;
   }
 
   #add(field: Field): void {

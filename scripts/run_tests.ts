@@ -20,6 +20,9 @@ import { listFiles, ROOT } from "./tree.ts";
 /** Tests in this folder drive peers built with other toolchains. */
 const COMPAT = "tests/compat/";
 
+/** Tests that measure how long something waits: they come last, and nothing runs beside them. */
+const ALONE: ReadonlySet<string> = new Set(["tests/integration/rpc_attack_test.ts"]);
+
 /** Ends a run in which a test hangs; far above what all tests take on two busy cores, in ms. */
 const DEADLINE_MS = 1_200_000;
 
@@ -94,6 +97,23 @@ export function selectTests(files: readonly string[], compat: boolean): string[]
   return files.filter((file) => file.endsWith("_test.ts") && file.startsWith(COMPAT) === compat);
 }
 
+/** The test modules of a folder; anything else is what it is. */
+export function expandTarget(target: string, files: readonly string[]): readonly string[] {
+  const folder = `${target.replace(/^\.\//, "").replace(/\/$/, "")}/`;
+  const inside = files.filter((file) => file.startsWith(folder) && file.endsWith("_test.ts"));
+  return inside.length > 0 ? inside : [target];
+}
+
+/** What can run side by side, and what cannot, as runs that follow each other. */
+export function splitRuns(
+  targets: readonly string[],
+): readonly { readonly targets: readonly string[]; readonly parallel: boolean }[] {
+  return [
+    { targets: targets.filter((target) => !ALONE.has(target)), parallel: true },
+    { targets: targets.filter((target) => ALONE.has(target)), parallel: false },
+  ].filter((run) => run.targets.length > 0);
+}
+
 /** Splits the arguments into our own and those of `deno test`. */
 function parseArguments(args: readonly string[]): {
   readonly compat: boolean;
@@ -116,14 +136,16 @@ function parseArguments(args: readonly string[]): {
   };
 }
 
-async function runTests(args: readonly string[]): Promise<number> {
-  const { compat, countSkipped, slow, shuffle, targets, options } = parseArguments(args);
-  const files = targets.length > 0 ? targets : selectTests(listFiles(), compat);
-  if (files.length === 0) {
-    console.log("No test modules were found");
-    console.log(`0 passed, 1 failed${countSkipped ? ", 0 skipped" : ""}`);
-    return 1;
-  }
+interface Run {
+  readonly cases: readonly TestCase[];
+  readonly code: number;
+}
+
+/** Runs `deno test` once. */
+async function runOnce(
+  targets: readonly string[],
+  options: readonly string[],
+): Promise<Run> {
   const report = await Deno.makeTempFile({ suffix: ".xml" });
   const { code } = await new Deno.Command(Deno.execPath(), {
     args: [
@@ -131,11 +153,9 @@ async function runTests(args: readonly string[]): Promise<number> {
       "--allow-all",
       "--no-prompt",
       "--no-check", // `deno task ok` checks the types of all modules, once.
-      "--parallel",
-      `--shuffle=${shuffle}`,
       `--junit-path=${report}`,
       ...options,
-      ...files,
+      ...targets,
     ],
     cwd: ROOT,
     // An update check would reach for the network in the middle of the tests, and a backtrace of
@@ -148,6 +168,26 @@ async function runTests(args: readonly string[]): Promise<number> {
   }).output();
   const cases = parseReport(await Deno.readTextFile(report).catch(() => ""));
   await Deno.remove(report);
+  return { cases, code };
+}
+
+async function runTests(args: readonly string[]): Promise<number> {
+  const { compat, countSkipped, slow, shuffle, targets, options } = parseArguments(args);
+  const files = targets.length > 0
+    ? targets.flatMap((target) => expandTarget(target, listFiles()))
+    : selectTests(listFiles(), compat);
+  if (files.length === 0) {
+    console.log("No test modules were found");
+    console.log(`0 passed, 1 failed${countSkipped ? ", 0 skipped" : ""}`);
+    return 1;
+  }
+  const runs: Run[] = [];
+  for (const { targets, parallel } of splitRuns(files)) {
+    const own = [`--shuffle=${shuffle}`, ...parallel ? ["--parallel"] : []];
+    runs.push(await runOnce(targets, [...own, ...options]));
+  }
+  const cases = runs.flatMap((run) => run.cases);
+  const code = runs.find((run) => run.code !== 0)?.code ?? 0;
   const { passed, failed, skipped } = countTotals(cases, code);
   if (slow) {
     for (const test of cases.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOW_COUNT)) {

@@ -2,7 +2,7 @@
 
 import { deepStrictEqual, match, notStrictEqual, strictEqual } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
-import { countTotals, parseReport, selectTests } from "./run_tests.ts";
+import { countTotals, expandTarget, parseReport, selectTests, splitRuns } from "./run_tests.ts";
 
 const REPORT = `<testsuites><testsuite name="a_test.ts">
 <testcase name="a() does &lt;b&gt;" classname="./a_test.ts" time="0.250" line="1" col="6"></testcase>
@@ -41,6 +41,24 @@ Deno.test("selectTests() leaves the tests of other toolchains to their own run",
   const files = ["base/a.ts", "base/a_test.ts", "tests/compat/b_test.ts", "tests/spec/c_test.ts"];
   deepStrictEqual(selectTests(files, false), ["base/a_test.ts", "tests/spec/c_test.ts"]);
   deepStrictEqual(selectTests(files, true), ["tests/compat/b_test.ts"]);
+});
+
+Deno.test("expandTarget() finds the tests of a folder, and leaves all else as it is", () => {
+  const files = ["rpc/a.ts", "rpc/a_test.ts", "rpc/b/c_test.ts", "rpcs/d_test.ts"];
+  for (const target of ["rpc", "rpc/", "./rpc"]) {
+    deepStrictEqual(expandTarget(target, files), ["rpc/a_test.ts", "rpc/b/c_test.ts"]);
+  }
+  deepStrictEqual(expandTarget("rpc/a_test.ts", files), ["rpc/a_test.ts"]);
+  deepStrictEqual(expandTarget("/elsewhere/e_test.ts", files), ["/elsewhere/e_test.ts"]);
+});
+
+Deno.test("splitRuns() keeps tests that measure waiting from all others", () => {
+  const attacks = "tests/integration/rpc_attack_test.ts";
+  deepStrictEqual(splitRuns(["a_test.ts", attacks, "b_test.ts"]), [
+    { targets: ["a_test.ts", "b_test.ts"], parallel: true },
+    { targets: [attacks], parallel: false },
+  ]);
+  deepStrictEqual(splitRuns([attacks]), [{ targets: [attacks], parallel: false }]);
 });
 
 /** Runs the script on one test module and returns its exit code and last line. */

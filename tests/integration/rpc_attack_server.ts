@@ -7,25 +7,15 @@
  * @module
  */
 
-import process from "node:process";
 import { createLogger } from "../../base/log.ts";
 import { createRpcServer } from "../../rpc/server.ts";
 import { rawService } from "../../rpc/service.ts";
 import { listenTcp } from "../../rpc/tcp.ts";
-import { monotonicNs } from "./rpc_attack_client.ts";
 
 const LARGE = new Uint8Array(256 * 1024);
 
 const service = rawService("test.Attack", {
   Echo: { unary: (request) => request },
-  Served: {
-    unary: (request) => {
-      const view = new DataView(request.buffer, request.byteOffset);
-      view.setFloat64(8, threadCpuNs());
-      view.setFloat64(0, monotonicNs());
-      return request;
-    },
-  },
   Large: { unary: () => LARGE },
   Take: {
     clientStream: async (requests) => {
@@ -34,27 +24,6 @@ const service = rawService("test.Attack", {
     },
   },
 });
-
-const account = open("/proc/self/schedstat");
-const accountText = new Uint8Array(64);
-
-function open(path: string): Deno.FsFile | undefined {
-  try {
-    return Deno.openSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Processor time of the main thread so far, in nanoseconds; 0 where the system does not tell. */
-function threadCpuNs(): number {
-  if (account === undefined) return 0;
-  // Brings the account up to date; the file alone lags by up to a tick of the scheduler.
-  process.cpuUsage();
-  account.seekSync(0, Deno.SeekMode.Start);
-  const length = account.readSync(accountText) ?? 0;
-  return Number.parseInt(new TextDecoder().decode(accountText.subarray(0, length)));
-}
 
 function collect(): void {
   // Only there when the runtime is started with its flag.
