@@ -1,29 +1,11 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 import assert, { strictEqual } from "node:assert/strict";
-import { setImmediate } from "node:timers";
+import { busy, countTurns } from "../base/test_turns.ts";
 import { dialTcp, listenTcp } from "./tcp.ts";
 import { lineTurn, Streak } from "./turns.ts";
 
 const HALF_A_SECOND = 500;
-
-/** Counts turns of the event loop while `work` goes on; gives the turn at any time. */
-async function countTurns(work: (turn: () => number) => Promise<void>): Promise<void> {
-  let turn = 0;
-  let goesOn = true;
-  const count = (): void => {
-    turn++;
-    if (goesOn) setImmediate(count);
-  };
-  setImmediate(count);
-  await work(() => turn);
-  goesOn = false;
-}
-
-function busy(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-}
 
 /** A connection that is there for a while makes a call, so that the line has to share. */
 function goAhead(): void {

@@ -3,27 +3,8 @@
 /** Long loops let others run, also when there are many of them. @module */
 
 import assert from "node:assert/strict";
-import { setImmediate } from "node:timers";
+import { busy, countTurns } from "../../base/test_turns.ts";
 import { inSlices, settingOff } from "./slices.ts";
-
-/** How many turns of the event loop some work takes. */
-async function turnsOf(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0;
-  let goesOn = true;
-  const count = (): void => {
-    turns++;
-    if (goesOn) setImmediate(count);
-  };
-  setImmediate(count);
-  await work();
-  goesOn = false;
-  return turns;
-}
-
-function busy(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-}
 
 /** Looks at 640 items, which takes 10 ms at least. */
 function look(): Promise<number[]> {
@@ -36,14 +17,14 @@ function look(): Promise<number[]> {
 
 Deno.test("inSlices() lets others run, and loses nothing", async () => {
   let found: number[] = [];
-  const turns = await turnsOf(async () => void (found = await look()));
+  const turns = await countTurns(async () => void (found = await look()));
   assert.equal(found.length, 320);
   // 10 ms in slices of 4 ms.
   assert.ok(turns >= 2, `${turns} turns`);
 });
 
 Deno.test("inSlices() shares one slice of a turn among all loops", async () => {
-  const turns = await turnsOf(() => Promise.all(Array.from({ length: 30 }, look)));
+  const turns = await countTurns(() => Promise.all(Array.from({ length: 30 }, look)));
   // 300 ms of work, of which a turn takes 4 to 5 once all have begun with 1 ms each.
   assert.ok(turns >= 40, `${turns} turns`);
 });
@@ -57,7 +38,7 @@ Deno.test("settingOff() lets those go on that it has told, and others when they 
       done.push(at);
     });
   }
-  const turns = await turnsOf(() =>
+  const turns = await countTurns(() =>
     settingOff([...waiting.entries()], ([at, { resolve }]) => resolve(at))
   );
   assert.deepEqual(done, Array.from(waiting.keys()));
