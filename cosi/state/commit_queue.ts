@@ -212,9 +212,7 @@ export class CommitQueue {
     this.#acknowledged = this.#acknowledge(batch, this.#acknowledged);
   }
 
-  /**
-   * Tells the writers of a batch, while the next one is on its way already.
-   */
+  /** Tells the writers of a batch, while the next one is on its way already. */
   async #acknowledge(batch: readonly Pending[], before: Promise<void>): Promise<void> {
     await before;
     await settingOff(batch, ({ write, next, table, id }) => {
