@@ -16,8 +16,8 @@ const TURNS = ["DENO_TOKIO_EVENT_INTERVAL", "1"] as const;
 /**
  * Each thread's young generation grows to three times 8 MiB at most, not to three times 16: it grows
  * once much of it survives, as in a rush of machines, and never shrinks. All that is older is collected
- * when it has grown by half, not when it has grown fourfold: what a collection has to give back keeps
- * the thread from all else.
+ * when it has grown by half, not when it has grown two- to fourfold: of a large state the process takes
+ * less, and the thread is held up for less.
  */
 const MEMORY = ["DENO_V8_FLAGS", "--max-semi-space-size=8,--heap-growing-percent=50"] as const;
 

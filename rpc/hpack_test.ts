@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: AGPL-3.0-or-later
 
 import assert from "node:assert/strict";
+import { ConnectionFault } from "./frames.ts";
 import { HpackDecoder, Known } from "./hpack_decoder.ts";
 import { HpackEncoder } from "./hpack_encoder.ts";
 
@@ -125,6 +126,21 @@ Deno.test("HpackDecoder drops what goes beyond the list's limit and keeps its ta
   assert.ok(block.oversize);
   assert.deepEqual(block.fields, long);
   assert.deepEqual(decode(decoder, encode(encoder, long)).fields, long);
+});
+
+Deno.test("HpackDecoder decodes the rest of a block that is too large, and refuses what is none", () => {
+  // An entry of 600 bytes, twice; from then on fields are dropped.
+  const entry = [0x40, 1, 0x78, 0x7f, 0xd9, 0x03, ...new Uint8Array(600).fill(0x61)];
+  const tooLarge = [...entry, 0xbe];
+  const small = [0x40, 1, 0x79, 1, 0x62];
+  const decoder = new HpackDecoder(4096, 1000);
+  assert.ok(decode(decoder, Uint8Array.of(...tooLarge, 0xbe, 0x82, ...small, 0xbe, 0xbf)).oversize);
+  // What was dropped is in the table all the same.
+  assert.deepEqual(decode(decoder, Uint8Array.of(0xbe)).fields, ["y", "b"]);
+  for (const unknown of [[0x80], [0xbf], [0xff, 0x00], [0xff, 0x80, 0x01]]) {
+    const bytes = Uint8Array.of(...tooLarge, 0xbe, ...unknown);
+    assert.throws(() => decode(new HpackDecoder(4096, 1000), bytes), ConnectionFault);
+  }
 });
 
 Deno.test("HpackEncoder and HpackDecoder agree over seeded lists and table sizes", () => {

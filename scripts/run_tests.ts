@@ -99,9 +99,9 @@ export function selectTests(files: readonly string[], compat: boolean): string[]
 
 /** The test modules of a folder; anything else is what it is. */
 export function expandTarget(target: string, files: readonly string[]): readonly string[] {
-  const folder = `${target.replace(/^\.\//, "").replace(/\/$/, "")}/`;
-  const inside = files.filter((file) => file.startsWith(folder) && file.endsWith("_test.ts"));
-  return inside.length > 0 ? inside : [target];
+  const path = target.replace(/^\.\//, "").replace(/\/$/, "");
+  const inside = files.filter((file) => file.startsWith(`${path}/`) && file.endsWith("_test.ts"));
+  return inside.length > 0 ? inside : [path];
 }
 
 /** What can run side by side, and what cannot, as runs that follow each other. */
@@ -173,9 +173,10 @@ async function runOnce(
 
 async function runTests(args: readonly string[]): Promise<number> {
   const { compat, countSkipped, slow, shuffle, targets, options } = parseArguments(args);
+  const all = listFiles();
   const files = targets.length > 0
-    ? targets.flatMap((target) => expandTarget(target, listFiles()))
-    : selectTests(listFiles(), compat);
+    ? targets.flatMap((target) => expandTarget(target, all))
+    : selectTests(all, compat);
   if (files.length === 0) {
     console.log("No test modules were found");
     console.log(`0 passed, 1 failed${countSkipped ? ", 0 skipped" : ""}`);

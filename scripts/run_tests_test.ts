@@ -48,7 +48,9 @@ Deno.test("expandTarget() finds the tests of a folder, and leaves all else as it
   for (const target of ["rpc", "rpc/", "./rpc"]) {
     deepStrictEqual(expandTarget(target, files), ["rpc/a_test.ts", "rpc/b/c_test.ts"]);
   }
-  deepStrictEqual(expandTarget("rpc/a_test.ts", files), ["rpc/a_test.ts"]);
+  for (const target of ["rpc/a_test.ts", "./rpc/a_test.ts"]) {
+    deepStrictEqual(expandTarget(target, files), ["rpc/a_test.ts"]);
+  }
   deepStrictEqual(expandTarget("/elsewhere/e_test.ts", files), ["/elsewhere/e_test.ts"]);
 });
 

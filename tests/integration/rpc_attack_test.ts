@@ -35,8 +35,8 @@ const SHARED_GUARD_MS = 50;
 
 /**
  * Attacks that are worse than what has to be withstood within {@linkcode LIMIT_FACTOR}, and what a good
- * call may wait for meanwhile, in ms. Thousands of connections a second, each of which has a reply of
- * 256 KiB prepared for nothing: 2.6 to 7.4 times in five runs, mostly code that runs for the first time.
+ * call may wait for meanwhile, in ms. Thousands of connections a second, each of which has two replies
+ * of 256 KiB prepared for nothing, are not withstood within it: docs/performance.md says how far and why.
  */
 const HARDER: ReadonlyMap<string, number> = new Map([
   ["1,000 readers with a window of zero that leave and come again", 5],
@@ -49,7 +49,7 @@ const CORES = await allowedCores();
 
 /** The cores that this process may use, when it can give them to its children. */
 async function allowedCores(): Promise<readonly number[]> {
-  if (!hasProgram("taskset", "--version") || !hasProgram("chrt", "--version")) return [];
+  if (!hasProgram("taskset", "--version") || !hasProgram("chrt", "--idle", "0", "true")) return [];
   const status = await Deno.readTextFile("/proc/self/status");
   const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? "";
   return list.split(",").flatMap((range) => {
